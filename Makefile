@@ -1,0 +1,52 @@
+# Each target makes the virtual environment it needs, once; a second run starts at once.
+#   make compare      play the agents of configs/compare.yaml on the same deals and print the table
+#   make throughput   steps per second of this project and of the other simulators that are installed
+#   make test         the test suite (ARGS="..." are handed to pytest)
+#   make lint         ruff and mypy, as CI runs them;  make format rewrites the files
+
+VENV ?= .venv
+# The first Python that runs, is new enough and can make virtual environments.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$p && break; done)
+
+BIN := $(VENV)/bin
+INSTALL = $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
+ARGS ?=
+
+.PHONY: compare throughput test lint format clean
+.NOTPARALLEL:
+
+compare: $(VENV)/benchmarks.stamp
+	$(BIN)/python -m benchmarks compare --config configs/compare.yaml $(ARGS)
+
+throughput: $(VENV)/benchmarks.stamp
+	$(BIN)/python -m benchmarks throughput $(ARGS)
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 $(ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(if $(strip $(PYTHON)),,$(error no Python 3.11 or newer with the venv module found; name one with PYTHON=/path/to/python))
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/benchmarks.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[benchmarks]'
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[benchmarks,train,dev]'
+	@touch $@
