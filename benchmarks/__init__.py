@@ -1,0 +1,1 @@
+"""Comparisons of agents and measurements of speed: ``python -m benchmarks compare|throughput``."""

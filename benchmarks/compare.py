@@ -1,0 +1,270 @@
+"""``python -m benchmarks compare``: agents on the same deals, resumable, with paired tests."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from agents import make_agent
+from benchmarks import config, report
+from benchmarks.errors import UserError
+from benchmarks.play import Job, play
+from benchmarks.provenance import all_versions, code_digest, game_versions
+from benchmarks.statistics import Pairing, Summary, pair, summarize
+from benchmarks.store import GameStore, Matchup
+from klondike_env import deals
+from klondike_env.evaluation import GameRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareConfig:
+    """Play agents on the same deals and compare their win rates.
+
+    Finished games are kept in the output folder as they end: an interrupted comparison goes on from
+    there when the same command is given again, and asking for more games plays only the new ones.
+    """
+
+    env: list[str] = config.option([], "environment ids")
+    agents: list[str] = config.option(
+        [], "agents by name or as package.module:Class; the others are tested against the first"
+    )
+    games: int = config.option(1000, "deals that each agent plays, from the start of the suite")
+    suite: str = config.option("test", f"deal suite: {', '.join(deals.SUITES)}")
+    seed: int = config.option(
+        0, "seed of the agents' own random choices; the deals don't depend on it"
+    )
+    workers: int = config.option(1, "processes that play; changes no game")
+    batch: int = config.option(256, "games played at a time in one process; changes no game")
+    confidence: float = config.option(0.95, "confidence of the intervals")
+    output: str = config.option("results", "folder that keeps the finished games")
+    json: str | None = config.option(None, "write results, configuration and versions to this file")
+    csv: str | None = config.option(None, "write one line per agent to this file")
+    picture: str | None = config.option(None, "draw win rates with intervals into this PNG file")
+
+    def __post_init__(self) -> None:
+        """Refuse values that no comparison can be made of."""
+        for name in ("env", "agents"):
+            values = getattr(self, name)
+            if not values:
+                raise UserError(f"{name} is missing: name at least one with --{name}")
+            repeated = sorted({value for value in values if values.count(value) > 1})
+            if repeated:
+                raise UserError(f"{name} names {repeated[0]!r} more than once")
+        for name in ("games", "workers", "batch"):
+            if not (getattr(self, name) or 0) >= 1:
+                raise UserError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        if not 0 <= self.seed < 2**63:
+            raise UserError(f"seed must be from 0 to 2**63 - 1, not {self.seed}")
+        if not 0 < self.confidence < 1:
+            raise UserError(f"confidence must lie between 0 and 1, not {self.confidence}")
+        if self.suite not in deals.SUITES:
+            raise UserError(f"unknown suite {self.suite!r}; suites: {', '.join(deals.SUITES)}")
+        if self.games > len(deals.SUITES[self.suite]):
+            raise UserError(f"games: the suite has {len(deals.SUITES[self.suite])} deals")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentResult:
+    """One agent on one environment; ``pairing`` is None for the first agent."""
+
+    agent: str
+    actions: str
+    summary: Summary
+    pairing: Pairing | None
+    games_file: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentResult:
+    """All agents on one environment. ``all_cards_known`` marks thoughtful play."""
+
+    env_id: str
+    rules: dict[str, Any]
+    all_cards_known: bool
+    step_limit: int | None
+    suite: str
+    first_deal: int
+    games: int
+    agents: list[AgentResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """What a whole run found, with what it takes to repeat it."""
+
+    config: CompareConfig
+    versions: dict[str, str]
+    environments: list[EnvironmentResult]
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command: play, print the tables and write the files that were asked for."""
+    asked = config.parse(CompareConfig, argv, prog="python -m benchmarks compare")
+    writers = {"json": report.write_json, "csv": report.write_csv, "picture": report.write_picture}
+    files = {name: Path(getattr(asked, name)) for name in writers if getattr(asked, name)}
+    for name, path in files.items():
+        config.prepare_file(name, path)
+    comparison = run(asked)
+    report.print_tables(comparison, Console())
+    for name, path in files.items():
+        writers[name](comparison, path)
+        print(f"{name}: {path}")
+
+
+def run(asked: CompareConfig) -> Comparison:
+    """Play what is missing and summarize. Every name is checked before the first game is played.
+
+    Raises:
+        UserError: an unknown environment or agent, or an agent that can't play the environment.
+        AgentError: an agent raised, or chose an action it may not play.
+        KeyboardInterrupt: with a message that says where the finished games are.
+    """
+    sys.path.insert(
+        0, ""
+    )  # package.module:Class may name a module of the folder we are called from
+    arenas = [_Arena.of(env_id) for env_id in asked.env]
+    contests = [[_Contest.of(asked, arena, name) for name in asked.agents] for arena in arenas]
+    wanted = deals.suite(asked.suite, asked.games)
+    environments = []
+    with _progress_bar() as progress:
+        for arena, row in zip(arenas, contests, strict=True):
+            records = [_play_missing(asked, contest, wanted, progress) for contest in row]
+            environments.append(_result(asked, arena, row, wanted, records))
+    return Comparison(config=asked, versions=all_versions(), environments=environments)
+
+
+@dataclass(frozen=True)
+class _Arena:
+    """An environment id looked up: its rules and step limit."""
+
+    env_id: str
+    rules: Any
+    step_limit: int | None
+
+    @staticmethod
+    def of(env_id: str) -> _Arena:
+        known = [
+            name
+            for name, spec in gym.registry.items()
+            if str(spec.entry_point).startswith("klondike_env")
+        ]
+        if env_id not in known:
+            raise UserError(f"unknown environment {env_id!r}; environments: {', '.join(known)}")
+        env = gym.make(env_id)
+        rules = env.get_wrapper_attr("rules")
+        env.close()
+        return _Arena(env_id, rules, gym.spec(env_id).max_episode_steps)
+
+
+@dataclass(frozen=True)
+class _Contest:
+    """One agent on one environment: how to play it and what its games are kept under."""
+
+    name: str
+    job: Job
+    matchup: Matchup
+
+    @staticmethod
+    def of(asked: CompareConfig, arena: _Arena, name: str) -> _Contest:
+        try:
+            agent = make_agent(name, arena.rules)
+        except (ValueError, ImportError) as error:
+            raise UserError(" ".join(str(error).split())) from None
+        kind = type(agent)
+        return _Contest(
+            name,
+            Job(
+                env_id=arena.env_id,
+                agent=name,
+                rules=arena.rules,
+                seed=asked.seed,
+                batch=asked.batch,
+            ),
+            Matchup(
+                env_id=arena.env_id,
+                rules=dataclasses.asdict(arena.rules),
+                step_limit=arena.step_limit,
+                agent=f"{kind.__module__}:{kind.__qualname__}",
+                actions=getattr(agent, "actions", "turn"),
+                seed=asked.seed,
+                suite=asked.suite,
+                versions=game_versions(),
+                code=code_digest(kind),
+            ),
+        )
+
+
+def _play_missing(
+    asked: CompareConfig, contest: _Contest, wanted: range, progress: Progress
+) -> list[GameRecord]:
+    """The records of the wanted deals, in their order; plays those that the store lacks."""
+    store = GameStore(Path(asked.output), contest.matchup)
+    with store:
+        missing = [deal for deal in wanted if deal not in store.records]
+        task = progress.add_task(
+            f"{contest.name} on {contest.job.env_id}",
+            total=len(wanted),
+            completed=len(wanted) - len(missing),
+        )
+
+        def keep(record: GameRecord) -> None:
+            store.add(record)
+            progress.advance(task)
+
+        try:
+            if missing:
+                play(contest.job, missing, workers=asked.workers, on_record=keep)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"finished games are kept in {asked.output}; the same command goes on from there"
+            ) from None
+        return [store.records[deal] for deal in wanted]
+
+
+def _result(
+    asked: CompareConfig,
+    arena: _Arena,
+    contests: list[_Contest],
+    wanted: range,
+    records: list[list[GameRecord]],
+) -> EnvironmentResult:
+    results = [
+        AgentResult(
+            agent=contest.name,
+            actions=contest.matchup.actions,
+            summary=summarize(own, asked.confidence),
+            pairing=pair(records[0], own, asked.confidence) if place else None,
+            games_file=str(GameStore(Path(asked.output), contest.matchup).path),
+        )
+        for place, (contest, own) in enumerate(zip(contests, records, strict=True))
+    ]
+    return EnvironmentResult(
+        env_id=arena.env_id,
+        rules=dataclasses.asdict(arena.rules),
+        all_cards_known=bool(getattr(arena.rules, "cards_known", False)),
+        step_limit=arena.step_limit,
+        suite=asked.suite,
+        first_deal=wanted[0],
+        games=len(wanted),
+        agents=results,
+    )
+
+
+def _progress_bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
