@@ -68,7 +68,7 @@ class CompareConfig:
         if self.suite not in deals.SUITES:
             raise UserError(f"unknown suite {self.suite!r}; suites: {', '.join(deals.SUITES)}")
         if self.games > len(deals.SUITES[self.suite]):
-            raise UserError(f"games: the suite has {len(deals.SUITES[self.suite])} deals")
+            raise UserError(f"games must be at most {len(deals.SUITES[self.suite]):,}, the suite's")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +112,7 @@ def main(argv: Sequence[str]) -> None:
     files = {name: Path(getattr(asked, name)) for name in writers if getattr(asked, name)}
     for name, path in files.items():
         config.prepare_file(name, path)
+    config.prepare_file("output", Path(asked.output) / "games.jsonl")
     comparison = run(asked)
     report.print_tables(comparison, Console())
     for name, path in files.items():
@@ -149,6 +150,11 @@ class _Arena:
     rules: Any
     step_limit: int | None
 
+    @property
+    def cards_known(self) -> bool:
+        """Whether this is thoughtful play."""
+        return bool(getattr(self.rules, "cards_known", False))
+
     @staticmethod
     def of(env_id: str) -> _Arena:
         known = [
@@ -179,6 +185,11 @@ class _Contest:
         except (ValueError, ImportError) as error:
             raise UserError(" ".join(str(error).split())) from None
         kind = type(agent)
+        if getattr(agent, "needs_all_cards", False) and not arena.cards_known:
+            raise UserError(
+                f"agent {name!r} needs all cards known, so it plays the thoughtful ids only, "
+                f"not {arena.env_id}"
+            )
         return _Contest(
             name,
             Job(
@@ -249,7 +260,7 @@ def _result(
     return EnvironmentResult(
         env_id=arena.env_id,
         rules=dataclasses.asdict(arena.rules),
-        all_cards_known=bool(getattr(arena.rules, "cards_known", False)),
+        all_cards_known=arena.cards_known,
         step_limit=arena.step_limit,
         suite=asked.suite,
         first_deal=wanted[0],

@@ -95,9 +95,11 @@ def _read_file(parser: ArgumentParser, config_class: type, path: Path) -> dict[s
     if not isinstance(content, dict):
         raise UserError(f"{path} must hold keys and values, such as 'games: 1000'")
     known = {field.name: field for field in dataclasses.fields(config_class)}
-    for key in content:
+    for key, value in content.items():
         if key not in known:
             raise UserError(f"unknown key {key!r} in {path}; known keys: {', '.join(known)}")
+        if value is None and known[key].default is not None:
+            raise UserError(f"{key} has no value in {path}")
     hints = get_type_hints(config_class)
     # A lone value where a list is meant is as clear in a file as it is on the command line.
     values = {

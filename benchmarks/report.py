@@ -96,13 +96,18 @@ def title(environment: EnvironmentResult) -> str:
     )
 
 
+def _label(environment: EnvironmentResult, agent: AgentResult) -> str:
+    """The agent's name; who saw all cards is marked so wherever it appears."""
+    return f"{agent.agent} (thoughtful)" if environment.all_cards_known else agent.agent
+
+
 def _table(environment: EnvironmentResult, columns: Sequence[Column]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("agent", overflow="fold", vertical="bottom")
     for heading, _ in columns:
         table.add_column(heading, justify="right", no_wrap=True)
     for agent in environment.agents:
-        table.add_row(agent.agent, *(cell(agent) for _, cell in columns))
+        table.add_row(_label(environment, agent), *(cell(agent) for _, cell in columns))
     return table
 
 
@@ -177,7 +182,10 @@ def write_picture(comparison: Comparison, path: Path) -> None:
             panel.annotate(
                 f"{rate:.1f} %", (high, place), (8, 0), textcoords="offset points", va="center"
             )
-        panel.set_yticks(range(len(environment.agents)), [a.agent for a in environment.agents])
+        panel.set_yticks(
+            range(len(environment.agents)),
+            [_label(environment, agent) for agent in environment.agents],
+        )
         panel.set_ylim(len(environment.agents) - 0.5, -0.5)
         panel.set_title(
             f"{environment.env_id}, {environment.games:,} deals", loc="left", fontsize=10
