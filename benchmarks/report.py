@@ -38,9 +38,8 @@ def _p_value(value: float) -> str:
 
 
 STRENGTH: tuple[Column, ...] = (
-    ("games", lambda agent: f"{agent.summary.games:,}"),
     ("wins", lambda agent: f"{agent.summary.wins:,}"),
-    ("win rate\n%", lambda agent: _percent(agent.summary.win_rate)),
+    ("win\nrate %", lambda agent: _percent(agent.summary.win_rate)),
     (
         "interval\n%",
         lambda agent: (
@@ -58,7 +57,7 @@ PLAY: tuple[Column, ...] = (
     ("cards", lambda agent: _number(agent.summary.mean_foundation_cards)),
     ("at limit\n%", lambda agent: _percent(agent.summary.truncated_share)),
     ("moves", lambda agent: _number(agent.summary.mean_moves)),
-    ("moves\nof wins", lambda agent: _number(agent.summary.mean_moves_of_wins)),
+    ("moves\nif won", lambda agent: _number(agent.summary.mean_moves_of_wins)),
     ("steps\n/s", lambda agent: _rate(agent.summary.steps_per_second)),
     ("games\n/s", lambda agent: _rate(agent.summary.games_per_second)),
 )
@@ -69,30 +68,34 @@ def print_tables(comparison: Comparison, console: Console) -> None:
     for environment in comparison.environments:
         console.print(f"\n[bold]{title(environment)}[/bold]", highlight=False)
         whole = _table(environment, STRENGTH + PLAY)
-        if console.measure(whole).maximum <= console.width:
+        if _natural_width(console, whole) <= console.width:
             console.print(whole)
         else:
-            console.print(_table(environment, STRENGTH))
+            console.print(_table(environment, STRENGTH), "")
             console.print(_table(environment, PLAY))
     confidence = f"{100 * comparison.config.confidence:g} %"
     console.print(
         "Every deal counts: stuck games and games at the step limit are losses. Interval: Wilson, "
-        f"{confidence}. Against first: difference in win rate on the same deals, in points, and p "
-        "of the exact McNemar test, two-sided. Moves and scores are means; speed leaves out "
-        "compiling.",
+        f"{confidence}. Against first: difference in win rate on the same deals, in points, with p "
+        "of the exact McNemar test, two-sided. Score, cards (on the foundations) and moves are "
+        "means.",
         style="dim",
         highlight=False,
     )
 
 
+def _natural_width(console: Console, table: Table) -> int:
+    # A measurement never exceeds the width it is told of, so tell of one that is ample.
+    return console.measure(table, options=console.options.update(width=1000)).maximum
+
+
 def title(environment: EnvironmentResult) -> str:
     """One line that says what was played."""
-    last = environment.first_deal + environment.games - 1
     known = ", thoughtful (all cards known)" if environment.all_cards_known else ""
     limit = f"{environment.step_limit:,} steps" if environment.step_limit else "none"
     return (
-        f"{environment.env_id}{known}: suite {environment.suite}, "
-        f"deals {environment.first_deal}-{last}, step limit {limit}"
+        f"{environment.env_id}{known}: {environment.games:,} deals of suite {environment.suite} "
+        f"from {environment.first_deal}, step limit {limit}"
     )
 
 
