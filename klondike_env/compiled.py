@@ -1,0 +1,57 @@
+"""How functions are compiled: one decorator for entry points, one for the helpers inlined into them.
+
+``NUMBA_DISABLE_JIT=1`` runs the same functions as plain Python, for debugging and coverage; games
+are identical, only slower.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def entry_point(function: Function) -> Function:
+    """Compile a function that Python calls: cached on disk, and running without the GIL."""
+    if numba.config.DISABLE_JIT:
+        return _interpreted(function)
+    return _compile(function, nogil=True)
+
+
+def inlined(function: Function) -> Function:
+    """Compile a helper that only compiled functions call: inlined where it is called."""
+    if numba.config.DISABLE_JIT:
+        return function
+    return _compile(function, forceinline=True)
+
+
+def _compile(function: Function, **options: bool) -> Function:
+    try:
+        return cast(Function, numba.njit(cache=True, **options)(function))
+    except RuntimeError:
+        # Numba found no folder it may write a cache to (a read-only install with no home): each
+        # process then compiles anew.
+        return cast(Function, numba.njit(**options)(function))
+
+
+def _interpreted(function: Function) -> Function:
+    """Plain Python with the two habits of compiled code: fields of records as attributes, silent
+    wrapping of 64-bit numbers."""
+
+    @functools.wraps(function)
+    def run(*args: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*(_with_attributes(arg) for arg in args))
+
+    return cast(Function, run)
+
+
+def _with_attributes(arg: Any) -> Any:
+    if isinstance(arg, np.ndarray) and arg.dtype.names:
+        return arg.view(np.recarray)
+    return arg

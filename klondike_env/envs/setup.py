@@ -1,0 +1,213 @@
+"""What a single and a vector environment have in common: options, spaces, arrays, new games."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from klondike_env import deals
+from klondike_env.cards import check_deck
+from klondike_env.games.base import OUTCOMES, REWARDS, Game
+
+OBSERVATIONS = ("dict", "flat")
+ILLEGAL = ("raise", "ignore")
+RENDER_MODES = ("ansi",)
+START_OPTIONS = ("deal", "deck", "position")
+
+Observation = dict[str, np.ndarray] | np.ndarray
+
+_OUTCOME_TEXTS = np.array(OUTCOMES, dtype=object)
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """A game with its rules and the environment options, checked.
+
+    Attributes:
+        game: what is played.
+        rules: its rules.
+        actions: action set.
+        reward: name in `games.base.REWARDS`.
+        observation: `dict` or `flat`.
+        illegal: what an illegal action does, `raise` or `ignore`.
+    """
+
+    game: Game
+    rules: Any
+    actions: str
+    reward: str
+    observation: str
+    illegal: str
+
+    @classmethod
+    def of(
+        cls,
+        game: Game,
+        rules: Any,
+        options: Mapping[str, Any],
+        *,
+        actions: str,
+        reward: str,
+        observation: str,
+        illegal: str,
+    ) -> Setup:
+        """Check the arguments of an environment. `options` are rule fields that replace those of `rules`.
+
+        Raises:
+            ValueError: naming what was wrong and what is allowed.
+        """
+        if isinstance(rules, str):
+            if rules not in game.presets:
+                raise ValueError(f"no rule set {rules!r}: choose from {', '.join(game.presets)}")
+            rules = game.presets[rules]
+        if not isinstance(rules, game.rules_type):
+            raise ValueError(f"rules is a {game.rules_type.__name__} or the id of one, not {rules!r}")
+        names = [field.name for field in dataclasses.fields(game.rules_type)]
+        for name in options:
+            if name not in names:
+                raise ValueError(f"no option {name!r}: the rules have {', '.join(names)}")
+        for what, value, allowed in (
+            ("actions", actions, game.action_sets),
+            ("reward", reward, REWARDS),
+            ("observation", observation, OBSERVATIONS),
+            ("illegal", illegal, ILLEGAL),
+        ):
+            if value not in allowed:
+                raise ValueError(f"{what} is one of {', '.join(allowed)}, not {value!r}")
+        setup = cls(game, dataclasses.replace(rules, **options), actions, reward, observation, illegal)
+        setup.encode_rules()
+        return setup
+
+    def encode_rules(self) -> np.ndarray:
+        """The rules as the kernels take them."""
+        return self.game.encode_rules(self.rules, self.actions)
+
+    @property
+    def num_actions(self) -> int:
+        return self.game.action_sets[self.actions]
+
+    @property
+    def reward_code(self) -> int:
+        return list(REWARDS).index(self.reward)
+
+    def observation_space(self) -> gym.spaces.Dict | gym.spaces.Box:
+        fields = self.game.observation_fields(self.rules)
+        if self.observation == "dict":
+            return gym.spaces.Dict(
+                {field.name: gym.spaces.Box(field.low, field.high, field.shape, field.dtype) for field in fields}
+            )
+        low = np.concatenate([np.full(field.shape, field.low).ravel() for field in fields])
+        high = np.concatenate([np.full(field.shape, field.high).ravel() for field in fields])
+        return gym.spaces.Box(low.astype(np.int16), high.astype(np.int16), dtype=np.int16)
+
+    def check_render_mode(self, render_mode: str | None) -> str | None:
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode is None or one of {', '.join(RENDER_MODES)}, not {render_mode!r}")
+        return render_mode
+
+
+class Views:
+    """The arrays that a kernel fills for a number of environments, and the observation made of them."""
+
+    def __init__(self, setup: Setup, num_envs: int, lead: tuple[int, ...]) -> None:
+        """`lead` is the leading shape of an observation: () for a single environment, else (N,)."""
+        fields = setup.game.observation_fields(setup.rules)
+        self.is_flat = setup.observation == "flat"
+        numbers = [int(np.prod(field.shape)) for field in fields]
+        if self.is_flat:
+            self.arrays = [((num_envs, sum(numbers)), np.dtype(np.int16))]
+            self.shapes = [("", (*lead, sum(numbers)))]
+        else:
+            self.arrays = [
+                ((num_envs, count), np.dtype(field.dtype)) for field, count in zip(fields, numbers, strict=True)
+            ]
+            self.shapes = [(field.name, lead + field.shape) for field in fields]
+        self.mask_shape = (num_envs, setup.num_actions)
+
+    def new(self) -> tuple[np.ndarray, ...]:
+        """Fresh arrays, so that nothing handed out ever changes."""
+        return tuple([np.empty(shape, dtype) for shape, dtype in self.arrays])
+
+    def observation(self, views: tuple[np.ndarray, ...]) -> Observation:
+        """The observation that filled arrays make; shares their memory."""
+        if self.is_flat:
+            return views[0].reshape(self.shapes[0][1])
+        return {name: view.reshape(shape) for (name, shape), view in zip(self.shapes, views, strict=True)}
+
+
+def outcome_texts(codes: np.ndarray) -> np.ndarray:
+    """Outcome codes int64[N] -> texts, object[N]."""
+    return _OUTCOME_TEXTS[codes]
+
+
+def seed_number(seed: object) -> int:
+    """A seed as int: a whole number >= 0, of Python or NumPy.
+
+    Raises:
+        ValueError: any other value.
+    """
+    try:
+        number = operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if number < 0 or isinstance(seed, (bool, np.bool_)):
+        raise ValueError(f"a seed is a whole number >= 0, not {seed!r}")
+    return number
+
+
+def start_option(options: Mapping[str, Any] | None, extra: Sequence[str] = ()) -> tuple[str, Any]:
+    """Name and value of what `reset(options=...)` says to start from; ("", None) if it says nothing.
+
+    Raises:
+        ValueError: an unknown key, or more than one start.
+    """
+    given = {} if options is None else {key: value for key, value in options.items() if value is not None}
+    for key in given:
+        if key not in START_OPTIONS and key not in extra:
+            raise ValueError(f"no reset option {key!r}: choose from {', '.join((*START_OPTIONS, *extra))}")
+    starts = [key for key in START_OPTIONS if key in given]
+    if len(starts) > 1:
+        raise ValueError(f"reset options {' and '.join(starts)} exclude each other")
+    return (starts[0], given[starts[0]]) if starts else ("", None)
+
+
+def start_games(
+    setup: Setup, encoded_rules: np.ndarray, states: np.ndarray, rows: np.ndarray, kind: str, values: Sequence[Any]
+) -> None:
+    """Begin a game in some rows, checking everything before changing anything.
+
+    Args:
+        states: states[N], changed in place.
+        rows: int64[B].
+        kind: `deal`, `deck` or `position`, or empty for the next deal of each row's stream.
+        values: B numbers, decks or positions; not used for an empty `kind`.
+
+    Raises:
+        ValueError: a bad number, deck or position.
+    """
+    if kind == "position":
+        parsed = [
+            setup.game.parse_position(position, setup.rules, setup.actions, int(states["score"][row]))
+            for row, position in zip(rows, values, strict=True)
+        ]
+        for row, new in zip(rows, parsed, strict=True):
+            new["stream"] = states["stream"][row]
+            states[row] = new[0]
+        return
+    if kind == "deck":
+        decks = np.array([check_deck(deck) for deck in values]).reshape(len(rows), -1)
+        numbers = np.full(len(rows), -1, dtype=np.int64)
+    else:
+        if kind == "deal":
+            numbers = np.array([deals.check_number(number) for number in values], dtype=np.int64)
+        else:
+            streams = states["stream"][rows]
+            numbers = deals.next_numbers(streams)
+            states["stream"][rows] = streams
+        decks = deals.decks(numbers)
+    setup.game.kernels.start(states, rows, decks, numbers, encoded_rules)

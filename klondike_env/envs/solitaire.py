@@ -1,0 +1,200 @@
+"""One game of solitaire as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+
+from klondike_env.deals import stream_of_seed
+from klondike_env.envs.setup import (
+    RENDER_MODES,
+    Observation,
+    Setup,
+    Views,
+    seed_number,
+    start_games,
+    start_option,
+)
+from klondike_env.games.base import OUTCOMES, Game, IllegalMoveError
+
+
+class SolitaireEnv(gym.Env[Any, Any]):
+    """A solitaire game, one action at a time. Subclasses name the game.
+
+    See the subclass for spaces and options.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # type: ignore[misc]
+    game: ClassVar[Game]
+    default_rules: ClassVar[str]
+
+    def __init__(
+        self,
+        rules: Any = None,
+        *,
+        reward: str = "win",
+        actions: str = "turn",
+        observation: str = "dict",
+        illegal: str = "raise",
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        setup = Setup.of(
+            self.game,
+            self.default_rules if rules is None else rules,
+            options,
+            actions=actions,
+            reward=reward,
+            observation=observation,
+            illegal=illegal,
+        )
+        self.setup = setup
+        self.render_mode = setup.check_render_mode(render_mode)
+        self.action_space = gym.spaces.Discrete(setup.num_actions)
+        self.observation_space = setup.observation_space()
+        self._rules = setup.encode_rules()
+        self._views = Views(setup, 1, ())
+        self._state = np.zeros(1, dtype=self.game.state_dtype)
+        self._is_seeded = False
+        self._is_started = False
+        self._ignores_illegal = illegal == "ignore"
+        self._reward_code = setup.reward_code
+        # Filled by each step and read at once; never handed out.
+        self._action = np.zeros(1, dtype=np.int64)
+        self._reward = np.zeros(1)
+        self._terminated = np.zeros(1, dtype=np.bool_)
+        self._truncated = np.zeros(1, dtype=np.bool_)
+        self._facts = np.zeros((4, 1), dtype=np.int64)
+
+    @property
+    def rules(self) -> Any:
+        """The rules that are played."""
+        return self.setup.rules
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start a game.
+
+        Args:
+            seed: starts a new stream of deals; without it the stream goes on.
+            options: `deal` (a deal number), `deck` (52 card numbers in deal order) or `position`
+                (the readable form); without them the stream's next deal is played.
+
+        Raises:
+            ValueError: a bad seed or option; the game in progress is unchanged.
+        """
+        kind, value = start_option(options)
+        state = self._state.copy()
+        if seed is not None:
+            seed = seed_number(seed)
+            state["stream"] = stream_of_seed(seed)
+            state["score"] = 0  # a bank that carries over is empty again
+        elif not self._is_seeded:
+            state["stream"] = self.np_random.integers(2**64, dtype=np.uint64)
+        start_games(self.setup, self._rules, state, np.zeros(1, dtype=np.int64), kind, [value])
+        super().reset(seed=seed)
+        self._state = state
+        self._is_seeded = self._is_started = True
+        return self.observe()
+
+    def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Play an action.
+
+        Raises:
+            IllegalMoveError: the action is illegal and the environment does not ignore such actions,
+                or it is no whole number.
+            gymnasium.error.ResetNeeded: no game is running.
+        """
+        try:
+            self._action[0] = operator.index(action)
+        except TypeError:
+            raise IllegalMoveError(f"an action is a whole number, not {action!r}") from None
+        except OverflowError:
+            self._action[0] = -1
+        if not self._is_started or self._state["has_ended"][0]:
+            raise gym.error.ResetNeeded("no game is running: call reset() first")
+        views = self._views.new()
+        mask = np.empty(self._views.mask_shape, dtype=np.int8)
+        illegal = self.game.kernels.step(
+            self._state,
+            self._action,
+            self._rules,
+            0,
+            False,
+            self._reward_code,
+            self._ignores_illegal,
+            0,
+            1,
+            views,
+            mask,
+            self._reward,
+            self._terminated,
+            self._truncated,
+            self._facts,
+        )
+        if illegal >= 0:
+            raise IllegalMoveError(self.game.explain_illegal(self._state, int(action), self.setup.actions))
+        return (
+            self._views.observation(views),
+            float(self._reward[0]),
+            bool(self._terminated[0]),
+            False,
+            self._info(mask),
+        )
+
+    def observe(self) -> tuple[Observation, dict[str, Any]]:
+        """Observation and info of the present state, as `reset` returns them."""
+        views = self._views.new()
+        mask = np.empty(self._views.mask_shape, dtype=np.int8)
+        self.game.kernels.observe(self._state, views, mask, self._facts)
+        return self._views.observation(views), self._info(mask)
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions, bool[actions]; all true once the game has ended."""
+        mask = np.empty(self._views.mask_shape, dtype=np.int8)
+        self.game.kernels.write_masks(self._state, mask)
+        return mask[0].view(np.bool_)
+
+    def _info(self, mask: np.ndarray) -> dict[str, Any]:
+        deal, score, foundation_cards, outcome = self._facts[:, 0].tolist()
+        return {
+            "action_mask": mask[0],
+            "deal": deal,
+            "score": score,
+            "foundation_cards": foundation_cards,
+            "outcome": OUTCOMES[outcome],
+        }
+
+    def position(self) -> dict[str, Any]:
+        """The present state as a readable position, hidden cards included: not for players."""
+        return self.game.format_position(self._state, self.setup.rules)
+
+    def get_state(self) -> np.ndarray:
+        """A copy of all that determines how the game goes on, its stream of deals included.
+
+        The steps that a `TimeLimit` wrapper has counted are the wrapper's own.
+        """
+        return self._state.copy()
+
+    def set_state(self, state: np.ndarray) -> tuple[Observation, dict[str, Any]]:
+        """Go back to a state of `get_state`, of this or a like environment; returns as `observe`.
+
+        Raises:
+            ValueError: not a state of this game.
+        """
+        if not isinstance(state, np.ndarray) or state.dtype != self._state.dtype or state.shape != (1,):
+            raise ValueError(f"not a state of {self.game.name}: take one from get_state()")
+        self._state = state.copy()
+        self._is_seeded = self._is_started = True
+        return self.observe()
+
+    def render(self) -> str | None:  # type: ignore[override]
+        """The board as text in mode `ansi`; None, with a warning, without a render mode."""
+        if self.render_mode is None:
+            gym.logger.warn("render() without a render_mode shows nothing: gymnasium.make(id, render_mode='ansi')")
+            return None
+        return self.game.board_text(self._state)

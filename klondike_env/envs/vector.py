@@ -1,0 +1,346 @@
+"""Many games of solitaire as one Gymnasium vector environment, stepped in one compiled call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from klondike_env.deals import stream_of_seed, streams_of_seed
+from klondike_env.envs.setup import (
+    START_OPTIONS,
+    Observation,
+    Setup,
+    Views,
+    outcome_texts,
+    seed_number,
+    start_games,
+    start_option,
+)
+from klondike_env.games.base import Game, IllegalMoveError
+
+INFO_KEYS = ("action_mask", "deal", "score", "foundation_cards", "outcome")
+
+
+class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
+    """Many games of one kind. Subclasses name the game; see there for spaces and options."""
+
+    metadata: dict[str, Any] = {"render_modes": []}
+    game: ClassVar[Game]
+    default_rules: ClassVar[str]
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: Any = None,
+        *,
+        reward: str = "win",
+        actions: str = "turn",
+        observation: str = "dict",
+        illegal: str = "raise",
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        num_threads: int = 1,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        """Make `num_envs` games.
+
+        Args:
+            num_envs: number of sub-environments, N.
+            rules, reward, actions, observation, illegal, options: as for the single environment.
+            max_episode_steps: a game is truncated after so many steps; None for no limit.
+            autoreset_mode: when a row that has ended starts its next game.
+            num_threads: threads that share the rows of a step; pays from some thousand rows on.
+            render_mode: vector environments draw nothing, so None.
+
+        Raises:
+            ValueError: naming what was wrong and what is allowed.
+        """
+        for name, value in (("num_envs", num_envs), ("num_threads", num_threads)):
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise ValueError(f"{name} is a whole number from 1 on, not {value!r}")
+        if max_episode_steps is not None and max_episode_steps < 1:
+            raise ValueError(f"max_episode_steps is at least 1 or None, not {max_episode_steps!r}")
+        if render_mode is not None:
+            raise ValueError(f"vector environments draw nothing: render_mode is None, not {render_mode!r}")
+        setup = Setup.of(
+            self.game,
+            self.default_rules if rules is None else rules,
+            options,
+            actions=actions,
+            reward=reward,
+            observation=observation,
+            illegal=illegal,
+        )
+        self.setup = setup
+        self.num_envs = int(num_envs)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = None
+        self.single_action_space = gym.spaces.Discrete(setup.num_actions)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.single_observation_space = setup.observation_space()
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._rules = setup.encode_rules()
+        self._views = Views(setup, self.num_envs, (self.num_envs,))
+        self._state = np.zeros(self.num_envs, dtype=self.game.state_dtype)
+        self._step_limit = int(max_episode_steps or 0)
+        self._num_threads = min(int(num_threads), self.num_envs)
+        self._threads: ThreadPoolExecutor | None = None
+        self._is_seeded = False
+        self._is_started = False
+        self._everyone = np.ones(self.num_envs, dtype=np.bool_)
+        self._everyone.flags.writeable = False
+
+    @property
+    def rules(self) -> Any:
+        """The rules that are played."""
+        return self.setup.rules
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start a game in every row, or in those of `options["reset_mask"]`.
+
+        Args:
+            seed: an int is spread over the rows by hashing; a list seeds each row as a single
+                environment (None leaves that row's stream as it is).
+            options: `deal`, `deck` or `position`, one for all rows or a list or array with one for
+                each of the N rows (those not reset are not read); `reset_mask`, bool[N].
+
+        Raises:
+            ValueError: a bad seed or option; the games in progress are unchanged.
+        """
+        kind, value = start_option(options, ("reset_mask",))
+        rows = self._rows_to_reset(options)
+        states = self._state.copy()
+        if not self._is_seeded:
+            states["stream"] = self.np_random.integers(2**64, size=self.num_envs, dtype=np.uint64)
+        self._seed_rows(states, rows, seed)
+        values = self._start_values(kind, value, rows)
+        start_games(self.setup, self._rules, states, rows, kind, values)
+        super().reset(seed=seed_number(seed) if _is_number(seed) else None)
+        self._state = states
+        self._is_seeded = self._is_started = True
+        return self._observe()
+
+    def _rows_to_reset(self, options: dict[str, Any] | None) -> np.ndarray:
+        mask = None if options is None else options.get("reset_mask")
+        if mask is None:
+            return np.arange(self.num_envs)
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+            raise ValueError(f"reset_mask is a bool array of shape ({self.num_envs},)")
+        if not mask.any():
+            raise ValueError("reset_mask chooses no row")
+        if not self._is_started and not mask.all():
+            raise ValueError("the first reset starts every row: reset_mask must be all true or left out")
+        return np.flatnonzero(mask)
+
+    def _seed_rows(self, states: np.ndarray, rows: np.ndarray, seed: Any) -> None:
+        if seed is None:
+            return
+        if _is_number(seed):
+            streams = streams_of_seed(seed_number(seed), self.num_envs)
+            states["stream"][rows] = streams[rows]
+            states["score"][rows] = 0
+            return
+        if len(seed) != self.num_envs:
+            raise ValueError(f"a list of seeds has one for each of the {self.num_envs} rows, not {len(seed)}")
+        for row in rows:
+            if seed[row] is not None:
+                states["stream"][row] = stream_of_seed(seed_number(seed[row]))
+                states["score"][row] = 0
+
+    def _start_values(self, kind: str, value: Any, rows: np.ndarray) -> Sequence[Any]:
+        if kind == "deal":
+            is_single = np.ndim(value) == 0
+        elif kind == "deck":
+            is_single = np.ndim(value) < 2
+        else:
+            is_single = not isinstance(value, (list, tuple))
+        if is_single:
+            return [value] * len(rows)
+        if len(value) != self.num_envs:
+            raise ValueError(f"options[{kind!r}] has one for each of the {self.num_envs} rows, not {len(value)}")
+        return [value[row] for row in rows]
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Play an action in every row.
+
+        Args:
+            actions: whole numbers [N]. Rows that have ended ignore theirs.
+
+        Returns:
+            observation, rewards float64[N], terminated bool[N], truncated bool[N], infos; all fresh
+            arrays.
+
+        Raises:
+            IllegalMoveError: an action is illegal and the environment does not ignore such actions;
+                no row has moved.
+            gymnasium.error.ResetNeeded: before the first reset.
+        """
+        if not self._is_started:
+            raise gym.error.ResetNeeded("no game is running: call reset() first")
+        actions = self._check_actions(actions)
+        views = self._views.new()
+        masks = np.empty(self._views.mask_shape, dtype=np.int8)
+        rewards = np.empty(self.num_envs)
+        terminated = np.empty(self.num_envs, dtype=np.bool_)
+        truncated = np.empty(self.num_envs, dtype=np.bool_)
+        facts = np.empty((4, self.num_envs), dtype=np.int64)
+        self._step_rows(actions, views, masks, rewards, terminated, truncated, facts)
+        final = {}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP:
+            ended = terminated | truncated
+            if ended.any():
+                final = self._final_infos(ended, views, masks, facts)
+                rows = np.flatnonzero(ended)
+                start_games(self.setup, self._rules, self._state, rows, "", ())
+                self.game.kernels.observe(self._state, views, masks, facts)
+        infos = {**self._infos(masks, facts), **final}
+        return self._views.observation(views), rewards, terminated, truncated, infos
+
+    def _check_actions(self, actions: Any) -> np.ndarray:
+        array = np.asarray(actions)
+        if array.dtype.kind not in "iu" or array.shape != (self.num_envs,):
+            raise IllegalMoveError(
+                f"actions are {self.num_envs} whole numbers in one row, not of type {array.dtype} and"
+                f" shape {array.shape}"
+            )
+        return array.astype(np.int64, copy=False)
+
+    def _step_rows(self, actions: np.ndarray, *arrays: Any) -> None:
+        kernels = self.game.kernels
+        shared = (
+            self._state,
+            actions,
+            self._rules,
+            self._step_limit,
+            self.autoreset_mode == AutoresetMode.NEXT_STEP,
+            self.setup.reward_code,
+            self.setup.illegal == "ignore",
+        )
+        if self._num_threads == 1:
+            illegal = kernels.step(*shared, 0, self.num_envs, *arrays)
+            if illegal >= 0:
+                self._refuse(illegal, actions)
+            return
+        if self.setup.illegal == "raise":  # before any thread moves anything
+            illegal = kernels.find_illegal(self._state, actions, self.setup.num_actions)
+            if illegal >= 0:
+                self._refuse(illegal, actions)
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._num_threads - 1)
+        ends = [self.num_envs * (part + 1) // self._num_threads for part in range(self._num_threads)]
+        others = [
+            self._threads.submit(kernels.step, *shared, first, last, *arrays)
+            for first, last in zip(ends, ends[1:], strict=False)
+        ]
+        kernels.step(*shared, 0, ends[0], *arrays)
+        for other in others:
+            other.result()
+
+    def _refuse(self, row: int, actions: np.ndarray) -> None:
+        why = self.game.explain_illegal(self._state[row : row + 1], int(actions[row]), self.setup.actions)
+        raise IllegalMoveError(f"row {row}: {why}")
+
+    def _observe(self) -> tuple[Observation, dict[str, Any]]:
+        views = self._views.new()
+        masks = np.empty(self._views.mask_shape, dtype=np.int8)
+        facts = np.empty((4, self.num_envs), dtype=np.int64)
+        self.game.kernels.observe(self._state, views, masks, facts)
+        return self._views.observation(views), self._infos(masks, facts)
+
+    def _infos(self, masks: np.ndarray, facts: np.ndarray) -> dict[str, Any]:
+        everyone = self._everyone
+        return {
+            "action_mask": masks,
+            "_action_mask": everyone,
+            "deal": facts[0],
+            "_deal": everyone,
+            "score": facts[1],
+            "_score": everyone,
+            "foundation_cards": facts[2],
+            "_foundation_cards": everyone,
+            "outcome": outcome_texts(facts[3]),
+            "_outcome": everyone,
+        }
+
+    def _final_infos(
+        self, ended: np.ndarray, views: tuple[np.ndarray, ...], masks: np.ndarray, facts: np.ndarray
+    ) -> dict[str, Any]:
+        """`final_obs` and `final_info` of the rows that ended, in the form Gymnasium gives them."""
+        observation = self._views.observation(views)
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for row in np.flatnonzero(ended):
+            if isinstance(observation, dict):
+                final_obs[row] = {name: array[row].copy() for name, array in observation.items()}
+            else:
+                final_obs[row] = observation[row].copy()
+        final_info: dict[str, Any] = {}
+        for key, values in zip(INFO_KEYS, (masks, *facts[:3], outcome_texts(facts[3])), strict=True):
+            kept = np.full(values.shape, None, dtype=object) if values.dtype == object else np.zeros_like(values)
+            kept[ended] = values[ended]
+            final_info[key], final_info[f"_{key}"] = kept, ended.copy()
+        return {
+            "final_obs": final_obs,
+            "_final_obs": ended.copy(),
+            "final_info": final_info,
+            "_final_info": ended.copy(),
+        }
+
+    def action_masks(self) -> np.ndarray:
+        """The legal actions, bool[N, actions]; all true in rows that have ended."""
+        masks = np.empty(self._views.mask_shape, dtype=np.int8)
+        self.game.kernels.write_masks(self._state, masks)
+        return masks.view(np.bool_)
+
+    def get_state(self) -> np.ndarray:
+        """A copy of all that determines how the N games go on, their streams of deals included."""
+        return self._state.copy()
+
+    def set_state(self, state: np.ndarray) -> tuple[Observation, dict[str, Any]]:
+        """Go back to a state of `get_state`; returns observation and infos as `reset`.
+
+        Raises:
+            ValueError: not a state of so many games of this kind.
+        """
+        if not isinstance(state, np.ndarray) or (state.dtype, state.shape) != (
+            self._state.dtype,
+            self._state.shape,
+        ):
+            raise ValueError(f"not a state of {self.num_envs} games of {self.game.name}: take one from get_state()")
+        self._state = state.copy()
+        self._is_seeded = self._is_started = True
+        return self._observe()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the helper threads."""
+        if self._threads is not None:
+            self._threads.shutdown()
+            self._threads = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_threads": None}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SolitaireVectorEnv:
+        copy = object.__new__(type(self))
+        memo[id(self)] = copy
+        copy.__dict__.update({name: deepcopy(value, memo) for name, value in self.__getstate__().items()})
+        return copy
+
+
+def _is_number(seed: object) -> bool:
+    return seed is not None and not isinstance(seed, (list, tuple, np.ndarray))

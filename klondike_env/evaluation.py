@@ -1,0 +1,256 @@
+"""Plays an agent over given deals: one record a game, and the win rate with its interval."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Protocol
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from klondike_env import deals as deal_numbers
+from klondike_env.games.base import IllegalMoveError
+
+TRUNCATED = "truncated"
+"""Outcome in a record of a game that the step limit ended."""
+
+
+class Agent(Protocol):
+    """What `evaluate` plays. B is the number of games side by side.
+
+    Two more members are used where an agent has them: `actions`, the action set it plays with
+    (`turn` if it has none), and `start_games(rows, seeds)` (int64[R], uint64[R]), which says that new
+    games begin in these rows and gives each its own seed. An agent that takes its randomness from
+    those seeds plays each deal the same way whatever the number of games side by side.
+    """
+
+    def reset(self, num_envs: int, seed: int) -> None:
+        """B games are to be played, from now on."""
+
+    def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
+        """Choose an action for each game: observations [B, ...] and int8[B, A] -> int64[B]."""
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One game of an evaluation.
+
+    Attributes:
+        deal: deal number.
+        outcome: `won`, `stuck`, or `truncated` by the step limit.
+        score: the game's score at its end.
+        foundation_cards: cards on the foundations at its end.
+        steps: actions played.
+        seconds: wall time: of each batched step, an equal share for every game that was running.
+    """
+
+    deal: int
+    outcome: str
+    score: int
+    foundation_cards: int
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The records of an evaluation, in the order of the deals; every game counts.
+
+    A stuck or truncated game is a loss.
+    """
+
+    env_id: str
+    records: tuple[GameRecord, ...]
+    confidence: float
+
+    @property
+    def games(self) -> int:
+        return len(self.records)
+
+    @property
+    def wins(self) -> int:
+        return sum(record.outcome == "won" for record in self.records)
+
+    @property
+    def win_rate(self) -> float:
+        return self.wins / self.games
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson interval of the win rate."""
+        return wilson_interval(self.wins, self.games, self.confidence)
+
+    @property
+    def truncated_rate(self) -> float:
+        """Share of the games that the step limit ended."""
+        return sum(record.outcome == TRUNCATED for record in self.records) / self.games
+
+    @property
+    def mean_score(self) -> float:
+        return sum(record.score for record in self.records) / self.games
+
+    @property
+    def mean_foundation_cards(self) -> float:
+        return sum(record.foundation_cards for record in self.records) / self.games
+
+    @property
+    def mean_steps(self) -> float:
+        return sum(record.steps for record in self.records) / self.games
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.env_id}: won {self.wins} of {self.games}, {self.win_rate:.1%}"
+            f" [{low:.1%}, {high:.1%}] ({self.confidence:.0%} Wilson)"
+        )
+
+
+def wilson_interval(wins: int, games: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson score interval of a proportion (E. B. Wilson, JASA 22, 1927).
+
+    Raises:
+        ValueError: no games, wins out of range, or a confidence outside 0-1.
+    """
+    if games < 1 or not 0 <= wins <= games:
+        raise ValueError(f"{wins} wins in {games} games: wins are 0 to games, games at least 1")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence lies between 0 and 1, not {confidence!r}")
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    rate, spread = wins / games, z * z / games
+    middle = (rate + spread / 2) / (1 + spread)
+    half = z * math.sqrt(rate * (1 - rate) / games + spread / (4 * games)) / (1 + spread)
+    # At the ends the formula gives 0 and 1 exactly; rounding must not leave the range.
+    return (0.0 if wins == 0 else middle - half), (1.0 if wins == games else middle + half)
+
+
+def game_seed(seed: int, deal: int) -> int:
+    """Seed (64 bits) of an agent's randomness in one game.
+
+    One-way, so that an agent cannot find the deal from it, and independent of the other deals.
+    """
+    digest = hashlib.blake2b(f"{seed}/{deal}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def evaluate(
+    agent: Agent,
+    env_id: str,
+    deals: Iterable[int],
+    *,
+    num_envs: int = 256,
+    seed: int = 0,
+    confidence: float = 0.95,
+    progress: Callable[[GameRecord], None] | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Play every given deal exactly once.
+
+    Args:
+        agent: see `Agent`; it is given observations and action masks, nothing else.
+        env_id: a registered id.
+        deals: deal numbers, such as `deals.suite("test", 1000)`.
+        num_envs: games played side by side; changes the speed, not the records.
+        seed: of the agent's randomness.
+        confidence: of the win rate's interval.
+        progress: called with each record as its game ends.
+        options: more keywords of `gymnasium.make_vec`, such as rule fields or `max_episode_steps`.
+
+    Returns:
+        One record a game in the order of `deals`, and the win rate with its interval.
+
+    Raises:
+        ValueError: no deals, a bad number or a bad option.
+        IllegalMoveError: the agent played an illegal action; says in which deal.
+    """
+    numbers = np.array([deal_numbers.check_number(deal) for deal in deals], dtype=np.int64)
+    if not len(numbers):
+        raise ValueError("no deals to play")
+    if num_envs < 1:
+        raise ValueError(f"num_envs is at least 1, not {num_envs}")
+    wilson_interval(0, 1, confidence)
+    num_envs = min(num_envs, len(numbers))
+    options.setdefault("actions", getattr(agent, "actions", "turn"))
+    env = gym.make_vec(
+        env_id,
+        num_envs=num_envs,
+        vectorization_mode="vector_entry_point",
+        autoreset_mode=AutoresetMode.DISABLED,
+        **options,
+    )
+    try:
+        records = _play(agent, env, numbers, seed, progress)
+    finally:
+        env.close()
+    return Evaluation(env_id, tuple(records), confidence)
+
+
+def _play(
+    agent: Agent,
+    env: gym.vector.VectorEnv[Any, Any, Any],
+    numbers: np.ndarray,
+    seed: int,
+    progress: Callable[[GameRecord], None] | None,
+) -> list[GameRecord]:
+    num_envs, games = env.num_envs, len(numbers)
+    records: list[GameRecord | None] = [None] * games
+    places = np.arange(num_envs)  # of each row's game in `numbers`
+    steps = np.zeros(num_envs, dtype=np.int64)
+    seconds = np.zeros(num_envs)
+    is_running = np.ones(num_envs, dtype=np.bool_)
+    next_place = num_envs
+
+    observations, infos = env.reset(options={"deal": numbers[places]})
+    agent.reset(num_envs, seed)
+    _start(agent, np.arange(num_envs), numbers, seed)
+    while is_running.any():
+        began = time.perf_counter()
+        actions = agent.act(observations, infos["action_mask"])
+        try:
+            observations, _, terminated, truncated, infos = env.step(actions)
+        except IllegalMoveError as error:
+            raise IllegalMoveError(_name_deal(error, numbers, places)) from None
+        seconds[is_running] += (time.perf_counter() - began) / is_running.sum()
+        steps += is_running
+        ended = np.flatnonzero((terminated | truncated) & is_running)
+        for row in ended:
+            record = GameRecord(
+                deal=int(numbers[places[row]]),
+                outcome=infos["outcome"][row] or TRUNCATED,
+                score=int(infos["score"][row]),
+                foundation_cards=int(infos["foundation_cards"][row]),
+                steps=int(steps[row]),
+                seconds=float(seconds[row]),
+            )
+            records[places[row]] = record
+            if progress is not None:
+                progress(record)
+        rows = ended[: games - next_place]
+        is_running[ended[len(rows) :]] = False
+        if len(rows):
+            places[rows] = np.arange(next_place, next_place + len(rows))
+            next_place += len(rows)
+            steps[rows], seconds[rows] = 0, 0.0
+            chosen = np.zeros(num_envs, dtype=np.bool_)
+            chosen[rows] = True
+            observations, infos = env.reset(options={"reset_mask": chosen, "deal": numbers[places]})
+            _start(agent, rows, numbers[places[rows]], seed)
+    return [record for record in records if record is not None]
+
+
+def _start(agent: Agent, rows: np.ndarray, numbers: Sequence[int] | np.ndarray, seed: int) -> None:
+    start_games = getattr(agent, "start_games", None)
+    if start_games is not None:
+        seeds = [game_seed(seed, int(number)) for number in numbers[: len(rows)]]
+        start_games(rows, np.array(seeds, dtype=np.uint64))
+
+
+def _name_deal(error: IllegalMoveError, numbers: np.ndarray, places: np.ndarray) -> str:
+    row, _, why = str(error).partition(": ")
+    place = row.removeprefix("row ")
+    return f"deal {numbers[places[int(place)]]}: {why}" if place.isdigit() else str(error)

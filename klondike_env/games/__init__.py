@@ -1,0 +1,1 @@
+"""The games. One folder each, with the same file names; `base` says what a game supplies."""

@@ -1,0 +1,127 @@
+"""What a game supplies to the environments, and the words they share.
+
+A game keeps each running deal in one record of a structured dtype and gives compiled functions that
+work on arrays of records. The environments know nothing of a record beyond the `COMMON_FIELDS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+REWARDS = {
+    "win": "1 on the step that wins, else 0",
+    "score": "change of the game's score",
+    "cards": "change of the number of foundation cards",
+    "progress": "potential-based: change of (foundation cards - face-down cards), divided so that a won deal sums to 1",
+}
+"""The rewards an environment can pay. A kernel gets the place of the name in this table."""
+
+OUTCOMES = ("", "won", "stuck")
+"""Text of a record's `outcome`: still running, won, lost because nothing can move."""
+
+COMMON_FIELDS = {
+    "deal": "deal number, -1 for a deck or position that was handed in",
+    "stream": "state of the stream that the next deal number comes from",
+    "score": "the game's score so far",
+    "foundation_cards": "cards on the foundations",
+    "outcome": "place in OUTCOMES",
+    "steps": "environment steps of this game, ignored actions included",
+    "has_ended": "1 once the game is terminated or truncated",
+    "legal": "the legal actions, one bit each, action 0 the lowest bit of the first word",
+}
+"""Fields that every game's state record has, with these names."""
+
+
+class IllegalMoveError(ValueError):
+    """An action that the rules do not allow in the present state; says which and why."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of an observation: values `low` ... `high`, for one environment of `shape`."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: type[np.signedinteger[Any]]
+    low: int
+    high: int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """A game's compiled functions. N is the number of environments, B of rows chosen among them.
+
+    Attributes:
+        start: (states[N], rows int64[B], decks uint8[B, 52], deals int64[B], rules): deal anew.
+        refresh: (states[N], rules): recompute what follows from the cards, after a position was set.
+        find_illegal: (states[N], actions int64[N], num_actions) -> the first row whose action is
+            illegal, or -1.
+        step: (states[N], actions int64[N], rules, step_limit, next_step_autoreset, reward,
+            ignore_illegal, first_row, last_row, views, masks, rewards, terminated, truncated, facts)
+            -> -1 after playing and observing rows first_row ... last_row - 1, or the first row whose
+            action is illegal, with nothing played. A step_limit of 0 is none. Rows that have ended
+            are dealt anew under next_step_autoreset and otherwise stay as they are.
+        observe: (states[N], views, masks, facts): only observe.
+        write_masks: (states[N], masks).
+
+    `views` is a tuple with one array [N, numbers] for each of `Game.observation_fields`, or with a
+    single one for them all in a row; `masks` is int8[N, num_actions]; `facts` is int64[4, N]: deal,
+    score, foundation cards, outcome.
+    """
+
+    start: Callable[..., None]
+    refresh: Callable[..., None]
+    find_illegal: Callable[..., int]
+    step: Callable[..., int]
+    observe: Callable[..., None]
+    write_masks: Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game on the common frame.
+
+    Attributes:
+        name: the game's name in prose.
+        module: the module that holds this description as `GAME`; a copy or pickle is just this name.
+        rules_type: its frozen rules dataclass.
+        presets: rules of each registered id.
+        state_dtype: its state record.
+        action_sets: number of actions of each action set by name; the first is the default.
+        observation_fields: rules -> the arrays of an observation.
+        encode_rules: (rules, action set) -> what the kernels take as `rules`.
+        kernels: its compiled functions.
+        parse_position: (position, rules, action set, score of the game before) -> states[1]; raises
+            ValueError with the reason.
+        format_position: (states[1], rules) -> position.
+        explain_illegal: (states[1], action, action set) -> why the action is illegal, in one line.
+        board_text: states[1] -> the board as its player sees it, in ASCII.
+    """
+
+    name: str
+    module: str
+    rules_type: type[Any]
+    presets: Mapping[str, Any]
+    state_dtype: np.dtype[np.void]
+    action_sets: Mapping[str, int]
+    observation_fields: Callable[[Any], tuple[Field, ...]]
+    encode_rules: Callable[[Any, str], np.ndarray]
+    kernels: Kernels
+    parse_position: Callable[[Mapping[str, Any], Any, str, int], np.ndarray]
+    format_position: Callable[[np.ndarray, Any], dict[str, Any]]
+    explain_illegal: Callable[[np.ndarray, int, str], str]
+    board_text: Callable[[np.ndarray], str]
+
+    def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:
+        return _load_game, (self.module,)
+
+
+def _load_game(module: str) -> Game:
+    game: Game = importlib.import_module(module).GAME
+    return game

@@ -1,0 +1,1 @@
+"""Klondike. Rules, state layout, moves, compiled kernels, readable positions, the board as text."""
