@@ -16,11 +16,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agents import make_agent
 from benchmarks import config, report
 from benchmarks.errors import UserError
-from benchmarks.play import Job, play
+from benchmarks.play import Job, Players
 from benchmarks.provenance import all_versions, code_digest, game_versions
 from benchmarks.statistics import Pairing, Summary, pair, summarize
 from benchmarks.store import GameStore, Matchup
-from klondike_env import deals
+from klondike_env import ENV_IDS, deals
 from klondike_env.evaluation import GameRecord
 
 
@@ -135,9 +135,9 @@ def run(asked: CompareConfig) -> Comparison:
     contests = [[_Contest.of(asked, arena, name) for name in asked.agents] for arena in arenas]
     wanted = deals.suite(asked.suite, asked.games)
     environments = []
-    with _progress_bar() as progress:
+    with Players(asked.workers) as players, _progress_bar() as progress:
         for arena, row in zip(arenas, contests, strict=True):
-            records = [_play_missing(asked, contest, wanted, progress) for contest in row]
+            records = [_play_missing(asked, contest, wanted, players, progress) for contest in row]
             environments.append(_result(asked, arena, row, wanted, records))
     return Comparison(config=asked, versions=all_versions(), environments=environments)
 
@@ -157,13 +157,8 @@ class _Arena:
 
     @staticmethod
     def of(env_id: str) -> _Arena:
-        known = [
-            name
-            for name, spec in gym.registry.items()
-            if str(spec.entry_point).startswith("klondike_env")
-        ]
-        if env_id not in known:
-            raise UserError(f"unknown environment {env_id!r}; environments: {', '.join(known)}")
+        if env_id not in ENV_IDS:
+            raise UserError(f"unknown environment {env_id!r}; environments: {', '.join(ENV_IDS)}")
         env = gym.make(env_id)
         rules = env.get_wrapper_attr("rules")
         env.close()
@@ -185,6 +180,11 @@ class _Contest:
         except (ValueError, ImportError) as error:
             raise UserError(" ".join(str(error).split())) from None
         kind = type(agent)
+        actions = getattr(agent, "actions", "turn")
+        try:
+            gym.make(arena.env_id, actions=actions).close()
+        except ValueError as error:
+            raise UserError(f"agent {name!r} can't play {arena.env_id}: {error}") from None
         if getattr(agent, "needs_all_cards", False) and not arena.cards_known:
             raise UserError(
                 f"agent {name!r} needs all cards known, so it plays the thoughtful ids only, "
@@ -204,7 +204,7 @@ class _Contest:
                 rules=dataclasses.asdict(arena.rules),
                 step_limit=arena.step_limit,
                 agent=f"{kind.__module__}:{kind.__qualname__}",
-                actions=getattr(agent, "actions", "turn"),
+                actions=actions,
                 seed=asked.seed,
                 suite=asked.suite,
                 versions=game_versions(),
@@ -214,7 +214,11 @@ class _Contest:
 
 
 def _play_missing(
-    asked: CompareConfig, contest: _Contest, wanted: range, progress: Progress
+    asked: CompareConfig,
+    contest: _Contest,
+    wanted: range,
+    players: Players,
+    progress: Progress,
 ) -> list[GameRecord]:
     """The records of the wanted deals, in their order; plays those that the store lacks."""
     store = GameStore(Path(asked.output), contest.matchup)
@@ -232,7 +236,7 @@ def _play_missing(
 
         try:
             if missing:
-                play(contest.job, missing, workers=asked.workers, on_record=keep)
+                players.play(contest.job, missing, keep)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
                 f"finished games are kept in {asked.output}; the same command goes on from there"

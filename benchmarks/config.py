@@ -71,7 +71,7 @@ def _parser(config_class: type, prog: str) -> ArgumentParser:
             type=str if many else hints[field.name],
             default=field.default if factory is dataclasses.MISSING else factory(),
             help=field.metadata["help"],
-            **({"nargs": "+"} if many else {}),
+            nargs="+" if many else None,
         )
     return parser
 

@@ -1,7 +1,8 @@
-"""Plays one agent's missing games, in one process or several, and hands each over as it ends."""
+"""Plays an agent's missing games, in one process or several, and hands each over as it ends."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import multiprocessing
@@ -9,17 +10,26 @@ import os
 import queue
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from types import TracebackType
 from typing import Any, cast
 
+import gymnasium as gym
+import numpy as np
+
 from agents import make_agent
-from benchmarks.errors import AgentError, UserError
-from klondike_env.evaluation import GameRecord, evaluate
+from benchmarks.errors import AgentError
+from klondike_env import IllegalMoveError
+from klondike_env.evaluation import GameRecord, evaluate, game_seed
 
 # Enough that no worker waits long for the last one, few enough to fill batches.
 CHUNKS_PER_WORKER = 4
+
+OnRecord = Callable[[GameRecord], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,95 +43,175 @@ class Job:
     batch: int
 
 
-def play(
-    job: Job, deals: Sequence[int], *, workers: int, on_record: Callable[[GameRecord], None]
-) -> None:
-    """Play every deal once and call ``on_record`` here as each game ends, in no fixed order.
+class Players:
+    """Plays jobs in this process, or in worker processes that start with the first job.
 
-    A game depends on its deal and the seed only, so the records are the same for any ``workers``.
-
-    Raises:
-        AgentError: the agent raised, or chose an action it may not play.
+    A game depends on its deal and the seed only, so the records do not depend on ``workers``. A
+    context manager: leaving it ends the workers, whatever they are doing.
     """
-    if workers == 1 or len(deals) == 1:
-        play_here(job, deals, on_record)
-    else:
-        _play_in_processes(job, deals, workers, on_record)
 
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._processes: list[SpawnProcess] = []
+        # Spawned, since forking a process that runs threads (Numba, PyTorch) can hang.
+        self._context = multiprocessing.get_context("spawn")
 
-def play_here(job: Job, deals: Sequence[int], on_record: Callable[[GameRecord], None]) -> None:
-    """Play in this process."""
-    agent = _agent(job.agent, job.rules)
-    evaluate(
-        agent,
-        job.env_id,
-        deals,
-        num_envs=min(job.batch, len(deals)),
-        seed=job.seed,
-        progress=on_record,
-    )
+    def __enter__(self) -> Players:
+        return self
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in self._processes:
+            process.terminate()
+        if self._processes:
+            self._tasks.cancel_join_thread()  # else leaving waits for tasks that no one takes
+        for process in self._processes:
+            process.join()
 
-@functools.lru_cache(maxsize=1)
-def _agent(name: str, rules: Any) -> Any:
-    # Kept between chunks: building an agent may load a network.
-    return make_agent(name, rules)
+    def play(self, job: Job, deals: Sequence[int], on_record: OnRecord) -> None:
+        """Play every deal once and call ``on_record`` here as each game ends, in no fixed order.
 
-
-def _play_in_processes(
-    job: Job, deals: Sequence[int], workers: int, on_record: Callable[[GameRecord], None]
-) -> None:
-    # Spawned, since forking a process that runs threads (Numba, PyTorch) can hang.
-    context = multiprocessing.get_context("spawn")
-    size = math.ceil(len(deals) / (workers * CHUNKS_PER_WORKER))
-    chunks = [deals[start : start + size] for start in range(0, len(deals), size)]
-    tasks: Any = context.Queue()
-    results: Any = context.Queue()
-    for chunk in [*chunks, *[None] * workers]:
-        tasks.put(chunk)
-    processes = [
-        context.Process(target=_work, args=(job, tasks, results), daemon=True)
-        for _ in range(workers)
-    ]
-    for process in processes:
-        process.start()
-    try:
-        missing = len(deals)
-        while missing:
-            result = _next_result(results, processes)
+        Raises:
+            AgentError: the agent raised, or chose an action it may not play.
+        """
+        if self._workers == 1:
+            play_here(job, deals, on_record)
+            return
+        _agent(job)  # compiles once, so that the workers find the compiled functions on disk
+        self._start()
+        size = math.ceil(len(deals) / (self._workers * CHUNKS_PER_WORKER))
+        for start in range(0, len(deals), size):
+            self._tasks.put((job, deals[start : start + size]))
+        for _ in deals:
+            result = self._next_result()
             if isinstance(result, Exception):
                 raise result
             on_record(result)
-            missing -= 1
-    finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join()
+
+    def _start(self) -> None:
+        if self._processes:
+            return
+        self._tasks: Any = self._context.Queue()
+        self._results: Any = self._context.Queue()
+        for _ in range(self._workers):
+            arguments = (self._tasks, self._results)
+            process = self._context.Process(target=_work, args=arguments, daemon=True)
+            process.start()
+            self._processes.append(process)
+
+    def _next_result(self) -> GameRecord | Exception:
+        while True:
+            try:
+                return cast(GameRecord | Exception, self._results.get(timeout=1))
+            except queue.Empty:
+                codes = [process.exitcode for process in self._processes if process.exitcode]
+                if codes:
+                    return AgentError(f"a worker process died with exit code {codes[0]}")
 
 
-def _next_result(results: Any, processes: Sequence[SpawnProcess]) -> GameRecord | Exception:
-    while True:
+def play_here(job: Job, deals: Sequence[int], on_record: OnRecord) -> None:
+    """Play in this process."""
+    guarded = _Guarded(_agent(job), job, deals)
+    try:
+        evaluate(
+            guarded,
+            job.env_id,
+            deals,
+            num_envs=min(job.batch, len(deals)),
+            seed=job.seed,
+            progress=on_record,
+        )
+    except IllegalMoveError as error:
+        raise AgentError(f"agent {job.agent} played an illegal action: {error}") from None
+
+
+class _Guarded:
+    """An agent whose errors say which agent it was, what it was playing, and where it broke."""
+
+    def __init__(self, agent: Any, job: Job, deals: Sequence[int]) -> None:
+        self.actions = getattr(agent, "actions", "turn")
+        self._agent = agent
+        self._job = job
+        self._deals = deals
+        self._seeds = np.zeros(0, dtype=np.uint64)
+
+    def reset(self, num_envs: int, seed: int) -> None:
+        self._seeds = np.zeros(num_envs, dtype=np.uint64)
+        self._call("reset", num_envs, seed)
+
+    def start_games(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        self._seeds[rows] = seeds
+        if hasattr(self._agent, "start_games"):
+            self._call("start_games", rows, seeds)
+
+    def act(self, observations: Any, action_masks: np.ndarray) -> Any:
+        return self._call("act", observations, action_masks)
+
+    def _call(self, method: str, *arguments: Any) -> Any:
         try:
-            return cast(GameRecord | Exception, results.get(timeout=1))
-        except queue.Empty:
-            codes = [process.exitcode for process in processes if process.exitcode]
-            if codes:
-                return AgentError(f"a worker process died with exit code {codes[0]}")
+            return getattr(self._agent, method)(*arguments)
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            raise AgentError(
+                f"agent {self._job.agent} raised in {method}, {self._running()}: {message} "
+                f"({Path(frame.filename).name}, line {frame.lineno})"
+            ) from error
+
+    def _running(self) -> str:
+        """The deals on the table, a few of them by number."""
+        deal_of = {game_seed(self._job.seed, deal): deal for deal in self._deals}
+        running = [deal_of[seed] for seed in self._seeds.tolist() if seed in deal_of]
+        if len(running) == 1:
+            return f"deal {running[0]}"
+        named = ", ".join(map(str, running[:3]))
+        more = f" and {len(running) - 3} more, --batch 1 tells which" if len(running) > 3 else ""
+        return f"one of deals {named}{more}"
 
 
-def _work(job: Job, tasks: Any, results: Any) -> None:
-    """A worker process: plays chunks until it is handed None."""
+@functools.lru_cache(maxsize=1)
+def _agent(job: Job) -> Any:
+    # Kept between chunks: building an agent may load a network.
+    _warm_up(job)
+    return make_agent(job.agent, job.rules)
+
+
+def _warm_up(job: Job) -> None:
+    """Make a few moves of no account, so that the games' seconds hold no compiling."""
+    # What goes wrong here goes wrong again in the games, where it can be told what was played.
+    with contextlib.suppress(Exception):
+        agent = make_agent(job.agent, job.rules)
+        envs = gym.make_vec(
+            job.env_id,
+            num_envs=2,
+            vectorization_mode="vector_entry_point",
+            actions=getattr(agent, "actions", "turn"),
+        )
+        observations, infos = envs.reset(seed=0)
+        agent.reset(2, 0)
+        for _ in range(3):
+            actions = agent.act(observations, infos["action_mask"])
+            observations, _, _, _, infos = envs.step(actions)
+        envs.close()
+
+
+def _work(tasks: Any, results: Any) -> None:
+    """A worker process: plays what it is handed until it is ended."""
     # Ctrl-C reaches every process of the terminal; only the first one may react, and end the rest.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        for chunk in iter(tasks.get, None):
-            play_here(job, chunk, results.put)
-    except (AgentError, UserError) as error:
-        results.put(error)
-    except Exception as error:
-        results.put(AgentError(f"a worker process failed: {type(error).__name__}: {error}"))
+    while True:
+        job, deals = tasks.get()
+        try:
+            play_here(job, deals, results.put)
+        except AgentError as error:
+            results.put(error)
+        except Exception as error:
+            results.put(AgentError(f"a worker process failed: {type(error).__name__}: {error}"))
 
 
 def _end_with_parent() -> None:

@@ -92,16 +92,19 @@ def _natural_width(console: Console, table: Table) -> int:
 def title(environment: EnvironmentResult) -> str:
     """One line that says what was played."""
     known = ", thoughtful (all cards known)" if environment.all_cards_known else ""
-    limit = f"{environment.step_limit:,} steps" if environment.step_limit else "none"
+    limit = (
+        f"{environment.step_limit:,} steps at most" if environment.step_limit else "no step limit"
+    )
     return (
         f"{environment.env_id}{known}: {environment.games:,} deals of suite {environment.suite} "
-        f"from {environment.first_deal}, step limit {limit}"
+        f"from {environment.first_deal}, {limit}"
     )
 
 
 def _label(environment: EnvironmentResult, agent: AgentResult) -> str:
-    """The agent's name; who saw all cards is marked so wherever it appears."""
-    return f"{agent.agent} (thoughtful)" if environment.all_cards_known else agent.agent
+    """The agent's short name; who saw all cards is marked so wherever it appears."""
+    name = agent.agent.rpartition(":")[2]
+    return f"{name} (thoughtful)" if environment.all_cards_known else name
 
 
 def _table(environment: EnvironmentResult, columns: Sequence[Column]) -> Table:

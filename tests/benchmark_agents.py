@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from agents.base import Agent, RandomStreams
+
 
 class FirstLegal:
     """Plays the lowest legal action; has the two methods an agent must have, and no more."""
@@ -19,14 +21,27 @@ class FirstLegal:
         return action_masks.argmax(axis=1)
 
 
-class LastLegal(FirstLegal):
-    """Plays the highest legal action."""
+class Thrifty(Agent):
+    """Plays to a foundation when it can, never takes back, and else plays at random."""
+
+    def reset(self, num_envs: int, seed: int = 0) -> None:
+        self._streams = RandomStreams(np.zeros(num_envs, dtype=np.uint64))
+        super().reset(num_envs, seed)
+
+    def start_games(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        self._streams.restart(rows, seeds)
 
     def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
-        return action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
+        masks = action_masks[:, :59] != 0
+        counts = np.maximum(masks.sum(axis=1), 1).astype(np.uint64)
+        places = (self._streams.next() % counts).astype(np.int64)
+        chosen = (masks.cumsum(axis=1) == places[:, None] + 1).argmax(axis=1)
+        foundation = np.r_[2, 10:17]
+        can = masks[:, foundation]
+        return np.where(can.any(axis=1), foundation[can.argmax(axis=1)], chosen)
 
 
-class Interrupted(LastLegal):
+class Interrupted(Thrifty):
     """Ends its process as a given signal would, after as many steps as the environment says."""
 
     steps = 0
@@ -39,13 +54,13 @@ class Interrupted(LastLegal):
 
 
 class Raises(FirstLegal):
-    """Breaks on its third decision."""
+    """Breaks from its third decision on."""
 
     steps = 0
 
     def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
         self.steps += 1
-        if self.steps == 3:
+        if self.steps >= 3:
             raise RuntimeError("out of ideas")
         return super().act(observations, action_masks)
 

@@ -79,7 +79,7 @@ def test_a_wide_console_gets_one_table_and_a_narrow_one_two() -> None:
 
 
 def test_who_sees_all_cards_is_marked() -> None:
-    assert "random (thoughtful)" in printed(160, comparison(all_cards_known=True))
+    assert "Agent (thoughtful)" in printed(160, comparison(all_cards_known=True))
     assert "thoughtful" not in printed(160, comparison())
 
 
