@@ -177,19 +177,17 @@ class _Contest:
     def of(asked: CompareConfig, arena: _Arena, name: str) -> _Contest:
         try:
             agent = make_agent(name, arena.rules)
-        except (ValueError, ImportError) as error:
+        except ValueError as error:
             raise UserError(" ".join(str(error).split())) from None
+        except Exception as error:  # whatever importing or building a user's own class may raise
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            raise UserError(f"agent {name!r} can't be made: {message}") from None
         kind = type(agent)
         actions = getattr(agent, "actions", "turn")
         try:
             gym.make(arena.env_id, actions=actions).close()
         except ValueError as error:
             raise UserError(f"agent {name!r} can't play {arena.env_id}: {error}") from None
-        if getattr(agent, "needs_all_cards", False) and not arena.cards_known:
-            raise UserError(
-                f"agent {name!r} needs all cards known, so it plays the thoughtful ids only, "
-                f"not {arena.env_id}"
-            )
         return _Contest(
             name,
             Job(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -19,7 +20,6 @@ from klondike_env import sample_actions
 
 Play = Callable[[], int]
 
-OURS = "klondike_env"
 SINGLE_STEPS = 200  # in one burst of a simulator that plays one game at a time
 
 
@@ -40,8 +40,8 @@ def all_contenders() -> list[Contender]:
     """Every contender, our own first."""
     ours = [
         Contender(
-            f"{OURS} {env_id}, {actions}, {count:,} envs",
-            lambda env_id=env_id, actions=actions, count=count: _vector(env_id, count, actions),
+            f"{env_id}, {actions}, {count:,} envs",
+            partial(_vector, env_id, count, actions),
         )
         for env_id in ("Klondike-Draw1-v0", "Klondike-Draw3-v0")
         for actions in ("turn", "reach")
@@ -50,18 +50,18 @@ def all_contenders() -> list[Contender]:
     return [
         *ours,
         Contender(
-            f"{OURS} Klondike-Draw1-v0, turn, 16,384 envs, 2 threads",
-            lambda: _vector("Klondike-Draw1-v0", 16384, "turn", num_threads=2),
+            "Klondike-Draw1-v0, turn, 16,384, 2 threads",
+            partial(_vector, "Klondike-Draw1-v0", 16384, "turn", num_threads=2),
         ),
-        Contender(
-            f"{OURS} Klondike-Draw1-v0, gymnasium.make", lambda: _single("Klondike-Draw1-v0")
-        ),
+        Contender("Klondike-Draw1-v0, gymnasium.make", partial(_single, "Klondike-Draw1-v0")),
         Contender(OPEN_SPIEL, _open_spiel, peer=True),
         Contender("OpenSpiel solitaire, rl_environment", _open_spiel_rl, peer=True),
         Contender(
-            "EnvPool Blackjack, 1,024 envs", lambda: _envpool("Blackjack-v1", 1024), peer=True
+            "EnvPool Blackjack, 1,024 envs", partial(_envpool, "Blackjack-v1", 1024), peer=True
         ),
-        Contender("EnvPool Play2048, 1,024 envs", lambda: _envpool("Play2048-v1", 1024), peer=True),
+        Contender(
+            "EnvPool Play2048, 1,024 envs", partial(_envpool, "Play2048-v1", 1024), peer=True
+        ),
         Contender("Gymnasium Blackjack, sync vector of 8", _gymnasium_blackjack, peer=True),
     ]
 

@@ -78,15 +78,16 @@ def main(argv: Sequence[str]) -> None:
         config.prepare_file("json", Path(asked.json))
     console = Console()
     rows, skipped = measure_all(contenders, asked.seconds, asked.repeats)
-    memory = measure_memory()
+    memory = measure_memory(MEMORY_ENVS)
+    memory_of_one = measure_memory(1)
     console.print(_table(rows, asked))
     for line in skipped:
         console.print(line, highlight=False)
-    if memory is not None:
+    if memory is not None and memory_of_one is not None:
         console.print(
             f"memory: {memory / 2**20:,.0f} MiB beyond the bare interpreter for {MEMORY_ENVS:,} "
-            f"environments of {MEMORY_ENV_ID} ({memory / MEMORY_ENVS:,.0f} bytes each, libraries "
-            "included)",
+            f"environments of {MEMORY_ENV_ID}; {memory_of_one / 2**20:,.0f} MiB for one, nearly "
+            "all of it the libraries",
             highlight=False,
         )
     if asked.json is not None:
@@ -95,7 +96,12 @@ def main(argv: Sequence[str]) -> None:
             "versions": all_versions(),
             "rows": [dataclasses.asdict(row) for row in rows],
             "skipped": skipped,
-            "memory": {"envs": MEMORY_ENVS, "env_id": MEMORY_ENV_ID, "bytes": memory},
+            "memory": {
+                "env_id": MEMORY_ENV_ID,
+                "envs": MEMORY_ENVS,
+                "bytes": memory,
+                "bytes_of_one_env": memory_of_one,
+            },
         }
         Path(asked.json).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
         console.print(f"json: {asked.json}", highlight=False)
@@ -202,7 +208,7 @@ print(resident() - before)
 """
 
 
-def measure_memory() -> int | None:
+def measure_memory(num_envs: int) -> int | None:
     """Bytes of resident memory that a vector environment takes, its libraries included.
 
     None where the system has no /proc to read it from.
@@ -210,7 +216,7 @@ def measure_memory() -> int | None:
     if not Path("/proc/self/status").exists():
         return None
     done: Any = subprocess.run(
-        [sys.executable, "-c", _MEMORY_PROGRAM, MEMORY_ENV_ID, str(MEMORY_ENVS)],
+        [sys.executable, "-c", _MEMORY_PROGRAM, MEMORY_ENV_ID, str(num_envs)],
         check=True,
         capture_output=True,
         text=True,
