@@ -27,7 +27,7 @@ def inlined(function: Function) -> Function:
     """Compile a helper that only compiled functions call: inlined where it is called."""
     if numba.config.DISABLE_JIT:
         return function
-    return _compile(function, forceinline=True)
+    return cast(Function, numba.njit(forceinline=True)(function))
 
 
 def _compile(function: Function, **options: bool) -> Function:

@@ -119,38 +119,29 @@ def _reachable(state, rules):
     waste, size = np.int64(state.waste_size), np.int64(state.talon_size)
     if size == 0:
         return np.int64(0)
-    every, last = EVERY[U(rules.draw_count)], np.int64(1) << (size - 1)
-    cards = (every << waste) | last  # the rest of this pass
+    full, last = (np.int64(1) << size) - 1, np.int64(1) << (size - 1)
+    every = EVERY[U(rules.draw_count)]
+    this_pass = ((every << waste) & full) | last
     if waste > 0:
-        cards |= np.int64(1) << (waste - 1)
-    if state.redeals_left != 0:
-        cards |= every
-    return cards & ((np.int64(1) << size) - 1)
-
-
-@inlined
-def _before_an_ace(state, rules, cards):
-    """What of the reachable `cards` is reachable under forced aces: no draw passes an ace by.
-
-    Walks from the present waste top through this pass and the next one, up to the first ace.
-    """
-    waste, size = np.int64(state.waste_size), np.int64(state.talon_size)
-    passed, k = np.int64(0), max(waste - 1, 0)
-    for _ in range(size):
-        if (cards >> k) & 1:
-            passed |= np.int64(1) << k
-            if RANK[U(np.int64(state.talon[U(k)]) - 1)] == 0:
-                return passed
-        k = k + 1 if k + 1 < size else 0
-    return passed
+        this_pass |= np.int64(1) << (waste - 1)
+    next_pass = (every & full) | last if state.redeals_left != 0 else np.int64(0)
+    if rules.forced_aces:  # no draw passes an ace by
+        aces = np.int64(0)
+        for k in range(size):
+            aces |= np.int64(RANK[U(np.int64(state.talon[U(k)]) - 1)] == 0) << k
+        first = this_pass & aces
+        if first:
+            return this_pass & (first ^ (first - 1))
+        first = next_pass & aces
+        if first:
+            next_pass &= first ^ (first - 1)
+    return this_pass | next_pass
 
 
 @inlined
 def _talon_plays(state, rules, words):
     """Add each play of a reachable talon card to the first three of `words`: bit 8 k + d."""
     cards = _reachable(state, rules)
-    if rules.forced_aces:
-        cards = _before_an_ace(state, rules, cards)
     for k in range(np.int64(state.talon_size)):
         if (cards >> k) & 1:
             plays = _waste_plays(state, np.int64(state.talon[U(k)]) - 1, rules)
@@ -161,8 +152,6 @@ def _talon_plays(state, rules, words):
 def _has_talon_play(state, rules):
     """Whether any card that draws and redeals can bring to the top may go anywhere."""
     cards = _reachable(state, rules)
-    if rules.forced_aces:
-        cards = _before_an_ace(state, rules, cards)
     for k in range(np.int64(state.talon_size)):
         if (cards >> k) & 1 and _waste_plays(state, np.int64(state.talon[U(k)]) - 1, rules):
             return True
@@ -207,7 +196,7 @@ def _find_legal(state, rules):
     has_waste = state.waste_size > 0
     if rules.forced_aces:
         waste_top = np.int64(state.talon[U(np.int64(state.waste_size) - 1)]) - 1 if has_waste else 1
-        if aces != 0 or (RANK[U(waste_top)] == 0 and not rules.is_reach):
+        if aces != 0 or RANK[U(waste_top)] == 0:
             if rules.is_reach:
                 state.legal[REACH_BOARD >> 6] = U(aces)
                 if RANK[U(waste_top)] == 0:
