@@ -222,8 +222,9 @@ def _play_missing(
     store = GameStore(Path(asked.output), contest.matchup)
     with store:
         missing = [deal for deal in wanted if deal not in store.records]
+        description = f"{contest.name} on {contest.job.env_id}"
         task = progress.add_task(
-            f"{contest.name} on {contest.job.env_id}",
+            description,
             total=len(wanted),
             completed=len(wanted) - len(missing),
         )
@@ -239,6 +240,8 @@ def _play_missing(
             raise KeyboardInterrupt(
                 f"finished games are kept in {asked.output}; the same command goes on from there"
             ) from None
+        if progress.disable:  # no terminal to draw a bar on
+            print(f"{description}: {len(missing):,} games played", file=sys.stderr)
         return [store.records[deal] for deal in wanted]
 
 

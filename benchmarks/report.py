@@ -91,13 +91,11 @@ def _natural_width(console: Console, table: Table) -> int:
 
 def title(environment: EnvironmentResult) -> str:
     """One line that says what was played."""
-    known = ", thoughtful (all cards known)" if environment.all_cards_known else ""
     limit = (
         f"{environment.step_limit:,} steps at most" if environment.step_limit else "no step limit"
     )
     return (
-        f"{environment.env_id}{known}: {environment.games:,} deals of suite {environment.suite} "
-        f"from {environment.first_deal}, {limit}"
+        f"{environment.env_id}: {environment.games:,} deals of suite {environment.suite}, {limit}"
     )
 
 
@@ -183,7 +181,13 @@ def write_picture(comparison: Comparison, path: Path) -> None:
             rate = 100 * summary.win_rate
             low, high = 100 * summary.win_rate_low, 100 * summary.win_rate_high
             panel.errorbar(
-                rate, place, xerr=[[rate - low], [high - rate]], fmt="o", color="black", capsize=4
+                rate,
+                place,
+                xerr=[[rate - low], [high - rate]],
+                fmt="o",
+                color="black",
+                capsize=4,
+                clip_on=False,
             )
             panel.annotate(
                 f"{rate:.1f} %", (high, place), (8, 0), textcoords="offset points", va="center"
