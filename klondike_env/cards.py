@@ -30,7 +30,9 @@ def parse_card(text: str) -> int:
     """
     name = text.strip().upper().replace("10", "T")
     if name not in _NUMBERS:
-        raise ValueError(f"{text!r} is no card: a rank of {RANKS} and a suit of {SUITS}, such as TH")
+        raise ValueError(
+            f"{text!r} is no card: a rank of {RANKS} and a suit of {SUITS}, such as TH"
+        )
     return _NUMBERS[name]
 
 
@@ -70,7 +72,9 @@ def check_each_once(cards: list[int], where: str) -> None:
     missing = [text for card, text in enumerate(CARDS) if card not in cards]
     problems = [f"has {' '.join(double)} more than once"] if double else []
     if missing:
-        shown = " ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+        shown = " ".join(missing[:8]) + (
+            f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        )
         problems.append(f"misses {shown}")
     if problems:
         raise ValueError(f"{where} {' and '.join(problems)} ({len(cards)} cards named, 52 needed)")

@@ -24,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="klondike", description="Klondike solitaire for reinforcement learning.")
+    parser = argparse.ArgumentParser(
+        prog="klondike", description="Klondike solitaire for reinforcement learning."
+    )
     parser.add_argument("--version", action="version", version=f"klondike_env {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     deal = commands.add_parser(
@@ -35,10 +37,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     choice = deal.add_mutually_exclusive_group(required=True)
     choice.add_argument("number", nargs="?", type=int, help="deal number: 0 to 2^63 - 1")
-    choice.add_argument("--seed", type=int, help="the first deal of an environment after reset(seed=SEED)")
+    choice.add_argument(
+        "--seed", type=int, help="the first deal of an environment after reset(seed=SEED)"
+    )
     choice.add_argument("--suite", choices=sorted(deals.SUITES), help="a deal of a named suite")
-    deal.add_argument("--index", type=int, default=0, help="with --suite: which deal of it, from 0 (default 0)")
-    deal.add_argument("--json", action="store_true", help="print as JSON: number, deck and position")
+    deal.add_argument(
+        "--index", type=int, default=0, help="with --suite: which deal of it, from 0 (default 0)"
+    )
+    deal.add_argument(
+        "--json", action="store_true", help="print as JSON: number, deck and position"
+    )
     deal.set_defaults(run=_deal)
     return parser
 
@@ -56,7 +64,11 @@ def _deal(options: argparse.Namespace) -> str:
     if options.json:
         position = {"tableau": piles, "stock": stock}
         return json.dumps({"deal": number, "deck": deck.tolist(), "position": position})
-    lines = [f"deal {number}", *(f"T{i + 1}  {pile}" for i, pile in enumerate(piles)), f"stock  {stock}"]
+    lines = [
+        f"deal {number}",
+        *(f"T{i + 1}  {pile}" for i, pile in enumerate(piles)),
+        f"stock  {stock}",
+    ]
     return "\n".join([*lines, f"deck  {' '.join(map(str, deck.tolist()))}"])
 
 

@@ -168,7 +168,8 @@ def streams_of_seed(seed: int, count: int) -> np.ndarray:
     """
     base = stream_of_seed(seed)
     return np.array(
-        [_mix_int(base ^ _mix_int(int(_SEED_KEY) + place)) for place in range(count)], dtype=np.uint64
+        [_mix_int(base ^ _mix_int(int(_SEED_KEY) + place)) for place in range(count)],
+        dtype=np.uint64,
     )
 
 

@@ -4,50 +4,61 @@ from __future__ import annotations
 
 import numpy as np
 
-from klondike_env.compiled import entry_point, inlined
+from klondike_env.compiled import entry_point, inlined, load_word
 from klondike_env.deals import advance_stream, mix
 
 _HALF = np.uint64(32)
-_BLOCK = 64  # actions counted at once, in sums that fit a byte and so run many to an instruction
+_LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ONES = np.uint64(0x0101010101010101)
+_TOP = np.uint64(56)
 
 
 @inlined
-def _count(mask, first, last):  # type: ignore[no-untyped-def]
-    count = np.uint8(0)
-    for action in range(first, last):
-        count = np.uint8(count + np.uint8(mask[np.uint64(action)] != 0))
-    return np.int64(count)
+def _flags(word):  # type: ignore[no-untyped-def]
+    """Each of the eight bytes of a word -> 1 if it is not 0."""
+    return ((((word & _LOW_BITS) + _LOW_BITS) | word) >> np.uint64(7)) & _ONES
+
+
+@inlined
+def _tail_flags(mask, size):  # type: ignore[no-untyped-def]
+    """The flags of the last `size` % 8 actions."""
+    flags = np.uint64(0)
+    for action in range(size & ~7, size):
+        flags |= np.uint64(mask[np.uint64(action)] != 0) << np.uint64(8 * (action & 7))
+    return flags
 
 
 @entry_point
 def _sample(masks, key, actions):  # type: ignore[no-untyped-def]
     """Choose in each row; returns the first row that has no legal action, or -1."""
     size = np.int64(masks.shape[1])
+    words = size >> 3
     state = key
     for row in range(masks.shape[0]):
         mask = masks[row]
-        count = np.int64(0)
-        for first in range(0, size, _BLOCK):
-            count += _count(mask, first, min(first + _BLOCK, size))
+        tail = _tail_flags(mask, size)
+        count = (tail * _ONES) >> _TOP
+        for word in range(words):
+            count += (_flags(load_word(mask, 8 * word)) * _ONES) >> _TOP
         if count == 0:
             return row
         state = advance_stream(state)
         # The bias of a 32-bit product over at most a few hundred actions is below 1e-7.
-        left = np.int64(((mix(state) >> _HALF) * np.uint64(count)) >> _HALF)
-        first = np.int64(0)
-        while True:
-            within = _count(mask, first, min(first + _BLOCK, size))
+        left = np.int64(((mix(state) >> _HALF) * count) >> _HALF)
+        word, flags = np.int64(0), tail
+        while word < words:
+            flags = _flags(load_word(mask, 8 * word))
+            within = np.int64((flags * _ONES) >> _TOP)
             if left < within:
                 break
             left -= within
-            first += _BLOCK
-        while True:
-            if mask[np.uint64(first)] != 0:
-                if left == 0:
-                    break
-                left -= 1
-            first += 1
-        actions[row] = first
+            word += 1
+            flags = tail
+        sums = flags * _ONES  # byte k: how many of the bytes 0 ... k are set
+        action = 8 * word
+        for k in range(8):
+            action += np.int64(np.int64((sums >> np.uint64(8 * k)) & np.uint64(255)) <= left)
+        actions[row] = action
     return -1
 
 
@@ -56,7 +67,7 @@ def sample_actions(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
     Args:
         masks: int8 or bool [B, A], non-zero where an action is legal.
-        rng: source of randomness; one 64-bit number is taken from it whatever B is.
+        rng: source of randomness; one number is taken from it whatever B is.
 
     Returns:
         int64[B].
@@ -64,13 +75,12 @@ def sample_actions(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     Raises:
         ValueError: masks of another shape, or a row without a legal action.
     """
-    masks = np.asarray(masks)
-    if masks.ndim != 2:
-        raise ValueError(f"masks have shape [B, A], not {masks.shape}")
-    if masks.dtype == np.bool_:
-        masks = masks.view(np.int8)
+    if masks.ndim != 2 or masks.dtype.char not in "?b":
+        raise ValueError(f"masks are int8 or bool of shape [B, A], not {masks.dtype} {masks.shape}")
+    if masks.dtype.char == "?" or not masks.flags.c_contiguous:
+        masks = np.ascontiguousarray(masks).view(np.int8)
     actions = np.empty(len(masks), dtype=np.int64)
-    row = _sample(masks, rng.integers(2**64, dtype=np.uint64), actions)
+    row = _sample(masks, np.uint64(rng.random() * 2**53), actions)
     if row >= 0:
         raise ValueError(f"row {row} of the masks allows no action")
     return actions

@@ -47,7 +47,9 @@ def eager(rng: random.Random, actions: str) -> Choose:
     def choose(observation: Any, mask: Any, legal: list[int]) -> int:
         if rng.random() < 0.15:
             return rng.choice(legal)
-        return max(legal, key=lambda action: (_eagerness(action, observation, actions), rng.random()))
+        return max(
+            legal, key=lambda action: (_eagerness(action, observation, actions), rng.random())
+        )
 
     return choose
 
@@ -81,7 +83,11 @@ def play_both(
     info, and the readable position.
     """
     env = gym.make(
-        "Klondike-Draw3-v0", rules=rules, actions=actions, reward=reward, max_episode_steps=max_steps
+        "Klondike-Draw3-v0",
+        rules=rules,
+        actions=actions,
+        reward=reward,
+        max_episode_steps=max_steps,
     )
     deck = klondike_env.deals.deck(number)
     game = Game(rules, deck=deck.tolist(), actions=actions)

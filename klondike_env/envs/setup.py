@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -66,7 +67,9 @@ class Setup:
                 raise ValueError(f"no rule set {rules!r}: choose from {', '.join(game.presets)}")
             rules = game.presets[rules]
         if not isinstance(rules, game.rules_type):
-            raise ValueError(f"rules is a {game.rules_type.__name__} or the id of one, not {rules!r}")
+            raise ValueError(
+                f"rules is a {game.rules_type.__name__} or the id of one, not {rules!r}"
+            )
         names = [field.name for field in dataclasses.fields(game.rules_type)]
         for name in options:
             if name not in names:
@@ -79,7 +82,9 @@ class Setup:
         ):
             if value not in allowed:
                 raise ValueError(f"{what} is one of {', '.join(allowed)}, not {value!r}")
-        setup = cls(game, dataclasses.replace(rules, **options), actions, reward, observation, illegal)
+        setup = cls(
+            game, dataclasses.replace(rules, **options), actions, reward, observation, illegal
+        )
         setup.encode_rules()
         return setup
 
@@ -99,7 +104,10 @@ class Setup:
         fields = self.game.observation_fields(self.rules)
         if self.observation == "dict":
             return gym.spaces.Dict(
-                {field.name: gym.spaces.Box(field.low, field.high, field.shape, field.dtype) for field in fields}
+                {
+                    field.name: gym.spaces.Box(field.low, field.high, field.shape, field.dtype)
+                    for field in fields
+                }
             )
         low = np.concatenate([np.full(field.shape, field.low).ravel() for field in fields])
         high = np.concatenate([np.full(field.shape, field.high).ravel() for field in fields])
@@ -107,42 +115,44 @@ class Setup:
 
     def check_render_mode(self, render_mode: str | None) -> str | None:
         if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode is None or one of {', '.join(RENDER_MODES)}, not {render_mode!r}")
+            raise ValueError(
+                f"render_mode is None or one of {', '.join(RENDER_MODES)}, not {render_mode!r}"
+            )
         return render_mode
 
 
 class Views:
-    """The arrays that a kernel fills for a number of environments, and the observation made of them."""
+    """Makes the arrays that a kernel fills with observations, and the observation made of them."""
 
-    def __init__(self, setup: Setup, num_envs: int, lead: tuple[int, ...]) -> None:
-        """`lead` is the leading shape of an observation: () for a single environment, else (N,)."""
+    def __init__(self, setup: Setup, num_envs: int) -> None:
         fields = setup.game.observation_fields(setup.rules)
-        self.is_flat = setup.observation == "flat"
-        numbers = [int(np.prod(field.shape)) for field in fields]
-        if self.is_flat:
-            self.arrays = [((num_envs, sum(numbers)), np.dtype(np.int16))]
-            self.shapes = [("", (*lead, sum(numbers)))]
+        if setup.observation == "flat":
+            self.names: list[str] = []
+            size = sum(math.prod(field.shape) for field in fields)
+            self.arrays = [((num_envs, size), np.dtype(np.int16))]
         else:
-            self.arrays = [
-                ((num_envs, count), np.dtype(field.dtype)) for field, count in zip(fields, numbers, strict=True)
-            ]
-            self.shapes = [(field.name, lead + field.shape) for field in fields]
+            self.names = [field.name for field in fields]
+            self.arrays = [((num_envs, *field.shape), np.dtype(field.dtype)) for field in fields]
         self.mask_shape = (num_envs, setup.num_actions)
 
     def new(self) -> tuple[np.ndarray, ...]:
         """Fresh arrays, so that nothing handed out ever changes."""
         return tuple([np.empty(shape, dtype) for shape, dtype in self.arrays])
 
-    def observation(self, views: tuple[np.ndarray, ...]) -> Observation:
-        """The observation that filled arrays make; shares their memory."""
-        if self.is_flat:
-            return views[0].reshape(self.shapes[0][1])
-        return {name: view.reshape(shape) for (name, shape), view in zip(self.shapes, views, strict=True)}
+    def batch(self, views: tuple[np.ndarray, ...]) -> Observation:
+        """The observation [N, ...] of filled arrays."""
+        return dict(zip(self.names, views, strict=True)) if self.names else views[0]
+
+    def single(self, views: tuple[np.ndarray, ...]) -> Observation:
+        """The observation of the only environment."""
+        if self.names:
+            return {name: view[0] for name, view in zip(self.names, views, strict=True)}
+        return views[0][0]
 
 
 def outcome_texts(codes: np.ndarray) -> np.ndarray:
     """Outcome codes int64[N] -> texts, object[N]."""
-    return _OUTCOME_TEXTS[codes]
+    return _OUTCOME_TEXTS.take(codes)
 
 
 def seed_number(seed: object) -> int:
@@ -166,10 +176,16 @@ def start_option(options: Mapping[str, Any] | None, extra: Sequence[str] = ()) -
     Raises:
         ValueError: an unknown key, or more than one start.
     """
-    given = {} if options is None else {key: value for key, value in options.items() if value is not None}
+    given = (
+        {}
+        if options is None
+        else {key: value for key, value in options.items() if value is not None}
+    )
     for key in given:
         if key not in START_OPTIONS and key not in extra:
-            raise ValueError(f"no reset option {key!r}: choose from {', '.join((*START_OPTIONS, *extra))}")
+            raise ValueError(
+                f"no reset option {key!r}: choose from {', '.join((*START_OPTIONS, *extra))}"
+            )
     starts = [key for key in START_OPTIONS if key in given]
     if len(starts) > 1:
         raise ValueError(f"reset options {' and '.join(starts)} exclude each other")
@@ -177,7 +193,12 @@ def start_option(options: Mapping[str, Any] | None, extra: Sequence[str] = ()) -
 
 
 def start_games(
-    setup: Setup, encoded_rules: np.ndarray, states: np.ndarray, rows: np.ndarray, kind: str, values: Sequence[Any]
+    setup: Setup,
+    encoded_rules: np.ndarray,
+    states: np.ndarray,
+    rows: np.ndarray,
+    kind: str,
+    values: Sequence[Any],
 ) -> None:
     """Begin a game in some rows, checking everything before changing anything.
 
@@ -192,7 +213,9 @@ def start_games(
     """
     if kind == "position":
         parsed = [
-            setup.game.parse_position(position, setup.rules, setup.actions, int(states["score"][row]))
+            setup.game.parse_position(
+                position, setup.rules, setup.actions, int(states["score"][row])
+            )
             for row, position in zip(rows, values, strict=True)
         ]
         for row, new in zip(rows, parsed, strict=True):

@@ -56,12 +56,11 @@ class SolitaireEnv(gym.Env[Any, Any]):
         self.action_space = gym.spaces.Discrete(setup.num_actions)
         self.observation_space = setup.observation_space()
         self._rules = setup.encode_rules()
-        self._views = Views(setup, 1, ())
+        self._views = Views(setup, 1)
         self._state = np.zeros(1, dtype=self.game.state_dtype)
         self._is_seeded = False
-        self._is_started = False
-        self._ignores_illegal = illegal == "ignore"
-        self._reward_code = setup.reward_code
+        self._is_running = False
+        self._step_options = (0, False, setup.reward_code, illegal == "ignore", 0, 1)
         # Filled by each step and read at once; never handed out.
         self._action = np.zeros(1, dtype=np.int64)
         self._reward = np.zeros(1)
@@ -98,7 +97,7 @@ class SolitaireEnv(gym.Env[Any, Any]):
         start_games(self.setup, self._rules, state, np.zeros(1, dtype=np.int64), kind, [value])
         super().reset(seed=seed)
         self._state = state
-        self._is_seeded = self._is_started = True
+        self._is_seeded = self._is_running = True
         return self.observe()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -109,26 +108,21 @@ class SolitaireEnv(gym.Env[Any, Any]):
                 or it is no whole number.
             gymnasium.error.ResetNeeded: no game is running.
         """
+        if not self._is_running:
+            raise gym.error.ResetNeeded("no game is running: call reset() first")
         try:
             self._action[0] = operator.index(action)
         except TypeError:
             raise IllegalMoveError(f"an action is a whole number, not {action!r}") from None
         except OverflowError:
             self._action[0] = -1
-        if not self._is_started or self._state["has_ended"][0]:
-            raise gym.error.ResetNeeded("no game is running: call reset() first")
         views = self._views.new()
         mask = np.empty(self._views.mask_shape, dtype=np.int8)
         illegal = self.game.kernels.step(
             self._state,
             self._action,
             self._rules,
-            0,
-            False,
-            self._reward_code,
-            self._ignores_illegal,
-            0,
-            1,
+            *self._step_options,
             views,
             mask,
             self._reward,
@@ -137,21 +131,19 @@ class SolitaireEnv(gym.Env[Any, Any]):
             self._facts,
         )
         if illegal >= 0:
-            raise IllegalMoveError(self.game.explain_illegal(self._state, int(action), self.setup.actions))
-        return (
-            self._views.observation(views),
-            float(self._reward[0]),
-            bool(self._terminated[0]),
-            False,
-            self._info(mask),
-        )
+            raise IllegalMoveError(
+                self.game.explain_illegal(self._state, int(action), self.setup.actions)
+            )
+        terminated = self._terminated.item()
+        self._is_running = not terminated
+        return self._views.single(views), self._reward.item(), terminated, False, self._info(mask)
 
     def observe(self) -> tuple[Observation, dict[str, Any]]:
         """Observation and info of the present state, as `reset` returns them."""
         views = self._views.new()
         mask = np.empty(self._views.mask_shape, dtype=np.int8)
         self.game.kernels.observe(self._state, views, mask, self._facts)
-        return self._views.observation(views), self._info(mask)
+        return self._views.single(views), self._info(mask)
 
     def action_masks(self) -> np.ndarray:
         """The legal actions, bool[actions]; all true once the game has ended."""
@@ -186,15 +178,22 @@ class SolitaireEnv(gym.Env[Any, Any]):
         Raises:
             ValueError: not a state of this game.
         """
-        if not isinstance(state, np.ndarray) or state.dtype != self._state.dtype or state.shape != (1,):
+        if (
+            not isinstance(state, np.ndarray)
+            or state.dtype != self._state.dtype
+            or state.shape != (1,)
+        ):
             raise ValueError(f"not a state of {self.game.name}: take one from get_state()")
         self._state = state.copy()
-        self._is_seeded = self._is_started = True
+        self._is_seeded = True
+        self._is_running = not state["has_ended"][0]
         return self.observe()
 
     def render(self) -> str | None:  # type: ignore[override]
         """The board as text in mode `ansi`; None, with a warning, without a render mode."""
         if self.render_mode is None:
-            gym.logger.warn("render() without a render_mode shows nothing: gymnasium.make(id, render_mode='ansi')")
+            gym.logger.warn(
+                "render() without a render_mode shows nothing: gymnasium.make(id, render_mode='ansi')"
+            )
             return None
         return self.game.board_text(self._state)

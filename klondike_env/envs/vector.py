@@ -69,7 +69,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         if max_episode_steps is not None and max_episode_steps < 1:
             raise ValueError(f"max_episode_steps is at least 1 or None, not {max_episode_steps!r}")
         if render_mode is not None:
-            raise ValueError(f"vector environments draw nothing: render_mode is None, not {render_mode!r}")
+            raise ValueError(
+                f"vector environments draw nothing: render_mode is None, not {render_mode!r}"
+            )
         setup = Setup.of(
             self.game,
             self.default_rules if rules is None else rules,
@@ -89,9 +91,15 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.single_observation_space = setup.observation_space()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._rules = setup.encode_rules()
-        self._views = Views(setup, self.num_envs, (self.num_envs,))
+        self._views = Views(setup, self.num_envs)
         self._state = np.zeros(self.num_envs, dtype=self.game.state_dtype)
-        self._step_limit = int(max_episode_steps or 0)
+        self._step_options = (
+            int(max_episode_steps or 0),
+            self.autoreset_mode == AutoresetMode.NEXT_STEP,
+            setup.reward_code,
+            setup.illegal == "ignore",
+        )
+        self._resets_in_same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
         self._num_threads = min(int(num_threads), self.num_envs)
         self._threads: ThreadPoolExecutor | None = None
         self._is_seeded = False
@@ -138,12 +146,18 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         mask = None if options is None else options.get("reset_mask")
         if mask is None:
             return np.arange(self.num_envs)
-        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+        if (
+            not isinstance(mask, np.ndarray)
+            or mask.dtype != np.bool_
+            or mask.shape != (self.num_envs,)
+        ):
             raise ValueError(f"reset_mask is a bool array of shape ({self.num_envs},)")
         if not mask.any():
             raise ValueError("reset_mask chooses no row")
         if not self._is_started and not mask.all():
-            raise ValueError("the first reset starts every row: reset_mask must be all true or left out")
+            raise ValueError(
+                "the first reset starts every row: reset_mask must be all true or left out"
+            )
         return np.flatnonzero(mask)
 
     def _seed_rows(self, states: np.ndarray, rows: np.ndarray, seed: Any) -> None:
@@ -155,7 +169,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             states["score"][rows] = 0
             return
         if len(seed) != self.num_envs:
-            raise ValueError(f"a list of seeds has one for each of the {self.num_envs} rows, not {len(seed)}")
+            raise ValueError(
+                f"a list of seeds has one for each of the {self.num_envs} rows, not {len(seed)}"
+            )
         for row in rows:
             if seed[row] is not None:
                 states["stream"][row] = stream_of_seed(seed_number(seed[row]))
@@ -171,7 +187,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         if is_single:
             return [value] * len(rows)
         if len(value) != self.num_envs:
-            raise ValueError(f"options[{kind!r}] has one for each of the {self.num_envs} rows, not {len(value)}")
+            raise ValueError(
+                f"options[{kind!r}] has one for each of the {self.num_envs} rows, not {len(value)}"
+            )
         return [value[row] for row in rows]
 
     def step(
@@ -202,15 +220,12 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         facts = np.empty((4, self.num_envs), dtype=np.int64)
         self._step_rows(actions, views, masks, rewards, terminated, truncated, facts)
         final = {}
-        if self.autoreset_mode == AutoresetMode.SAME_STEP:
-            ended = terminated | truncated
-            if ended.any():
-                final = self._final_infos(ended, views, masks, facts)
-                rows = np.flatnonzero(ended)
-                start_games(self.setup, self._rules, self._state, rows, "", ())
-                self.game.kernels.observe(self._state, views, masks, facts)
+        if self._resets_in_same_step and (ended := terminated | truncated).any():
+            final = self._final_infos(ended, views, masks, facts)
+            start_games(self.setup, self._rules, self._state, np.flatnonzero(ended), "", ())
+            self.game.kernels.observe(self._state, views, masks, facts)
         infos = {**self._infos(masks, facts), **final}
-        return self._views.observation(views), rewards, terminated, truncated, infos
+        return self._views.batch(views), rewards, terminated, truncated, infos
 
     def _check_actions(self, actions: Any) -> np.ndarray:
         array = np.asarray(actions)
@@ -223,15 +238,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def _step_rows(self, actions: np.ndarray, *arrays: Any) -> None:
         kernels = self.game.kernels
-        shared = (
-            self._state,
-            actions,
-            self._rules,
-            self._step_limit,
-            self.autoreset_mode == AutoresetMode.NEXT_STEP,
-            self.setup.reward_code,
-            self.setup.illegal == "ignore",
-        )
+        shared = (self._state, actions, self._rules, *self._step_options)
         if self._num_threads == 1:
             illegal = kernels.step(*shared, 0, self.num_envs, *arrays)
             if illegal >= 0:
@@ -243,7 +250,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 self._refuse(illegal, actions)
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._num_threads - 1)
-        ends = [self.num_envs * (part + 1) // self._num_threads for part in range(self._num_threads)]
+        ends = [
+            self.num_envs * (part + 1) // self._num_threads for part in range(self._num_threads)
+        ]
         others = [
             self._threads.submit(kernels.step, *shared, first, last, *arrays)
             for first, last in zip(ends, ends[1:], strict=False)
@@ -253,7 +262,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             other.result()
 
     def _refuse(self, row: int, actions: np.ndarray) -> None:
-        why = self.game.explain_illegal(self._state[row : row + 1], int(actions[row]), self.setup.actions)
+        why = self.game.explain_illegal(
+            self._state[row : row + 1], int(actions[row]), self.setup.actions
+        )
         raise IllegalMoveError(f"row {row}: {why}")
 
     def _observe(self) -> tuple[Observation, dict[str, Any]]:
@@ -261,7 +272,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         masks = np.empty(self._views.mask_shape, dtype=np.int8)
         facts = np.empty((4, self.num_envs), dtype=np.int64)
         self.game.kernels.observe(self._state, views, masks, facts)
-        return self._views.observation(views), self._infos(masks, facts)
+        return self._views.batch(views), self._infos(masks, facts)
 
     def _infos(self, masks: np.ndarray, facts: np.ndarray) -> dict[str, Any]:
         everyone = self._everyone
@@ -282,7 +293,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self, ended: np.ndarray, views: tuple[np.ndarray, ...], masks: np.ndarray, facts: np.ndarray
     ) -> dict[str, Any]:
         """`final_obs` and `final_info` of the rows that ended, in the form Gymnasium gives them."""
-        observation = self._views.observation(views)
+        observation = self._views.batch(views)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for row in np.flatnonzero(ended):
             if isinstance(observation, dict):
@@ -290,8 +301,14 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             else:
                 final_obs[row] = observation[row].copy()
         final_info: dict[str, Any] = {}
-        for key, values in zip(INFO_KEYS, (masks, *facts[:3], outcome_texts(facts[3])), strict=True):
-            kept = np.full(values.shape, None, dtype=object) if values.dtype == object else np.zeros_like(values)
+        for key, values in zip(
+            INFO_KEYS, (masks, *facts[:3], outcome_texts(facts[3])), strict=True
+        ):
+            kept = (
+                np.full(values.shape, None, dtype=object)
+                if values.dtype == object
+                else np.zeros_like(values)
+            )
             kept[ended] = values[ended]
             final_info[key], final_info[f"_{key}"] = kept, ended.copy()
         return {
@@ -321,7 +338,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             self._state.dtype,
             self._state.shape,
         ):
-            raise ValueError(f"not a state of {self.num_envs} games of {self.game.name}: take one from get_state()")
+            raise ValueError(
+                f"not a state of {self.num_envs} games of {self.game.name}: take one from get_state()"
+            )
         self._state = state.copy()
         self._is_seeded = self._is_started = True
         return self._observe()
@@ -338,7 +357,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def __deepcopy__(self, memo: dict[int, Any]) -> SolitaireVectorEnv:
         copy = object.__new__(type(self))
         memo[id(self)] = copy
-        copy.__dict__.update({name: deepcopy(value, memo) for name, value in self.__getstate__().items()})
+        copy.__dict__.update(
+            {name: deepcopy(value, memo) for name, value in self.__getstate__().items()}
+        )
         return copy
 
 

@@ -70,8 +70,8 @@ class Kernels:
         observe: (states[N], views, masks, facts): only observe.
         write_masks: (states[N], masks).
 
-    `views` is a tuple with one array [N, numbers] for each of `Game.observation_fields`, or with a
-    single one for them all in a row; `masks` is int8[N, num_actions]; `facts` is int64[4, N]: deal,
+    `views` is a tuple with one array [N, *shape] for each of `Game.observation_fields`, or with a
+    single one [N, numbers] for them all in a row; `masks` is int8[N, num_actions]; `facts` is int64[4, N]: deal,
     score, foundation cards, outcome.
     """
 

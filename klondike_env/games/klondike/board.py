@@ -20,10 +20,13 @@ def board_text(states: np.ndarray) -> str:
     unseen = int(state["unseen"])
     ups = [int(up) for up in state["foundations"]]
     foundations = [
-        f"{CARDS[s * NUM_RANKS + ups[s] - 1] if ups[s] else '-' + SUIT_LETTERS[s]:>3}" for s in range(SUITS)
+        f"{CARDS[s * NUM_RANKS + ups[s] - 1] if ups[s] else '-' + SUIT_LETTERS[s]:>3}"
+        for s in range(SUITS)
     ]
     redeals = "unlimited" if state["redeals_left"] < 0 else str(int(state["redeals_left"]))
-    stock = [CARDS[card - 1] for card in state["talon"][waste_size : size - unseen]] + ["##"] * unseen
+    stock = [CARDS[card - 1] for card in state["talon"][waste_size : size - unseen]] + [
+        "##"
+    ] * unseen
     waste = [CARDS[card - 1] for card in state["talon"][:waste_size]]
     lines = [
         f"foundations {' '.join(foundations)}   score {int(state['score'])}   redeals left {redeals}",

@@ -39,7 +39,9 @@ ZERO = np.uint64(0)
 PARTIAL, WHOLE = RUN_MOVES.index("partial"), RUN_MOVES.index("whole")
 STANDARD, VEGAS = SCORINGS.index("standard"), SCORINGS.index("vegas")
 RUNNING, WON, STUCK = (OUTCOMES.index(outcome) for outcome in ("", "won", "stuck"))
-REWARD_WIN, REWARD_SCORE, REWARD_CARDS = (list(REWARDS).index(name) for name in ("win", "score", "cards"))
+REWARD_WIN, REWARD_SCORE, REWARD_CARDS = (
+    list(REWARDS).index(name) for name in ("win", "score", "cards")
+)
 
 KING, TWO = 12, 1
 KING_BITS = (1 << KING) | (1 << (16 + KING))
@@ -90,8 +92,9 @@ def _update_pile(state, i, rules):
 def _hosts(state, bits):
     """The piles that take a card of these bits: one bit each."""
     piles = np.int64(0)
-    for j in range(PILES):
-        piles |= np.int64((np.int64(state.accepts[j]) & bits) != 0) << j
+    if np.int64(state.any_accepts) & bits:  # most cards fit nowhere
+        for j in range(PILES):
+            piles |= np.int64((np.int64(state.accepts[j]) & bits) != 0) << j
     return piles
 
 
@@ -167,6 +170,10 @@ def _find_legal(state, rules):
     game is stuck.
     """
     spaces, aces, ups = np.int64(0), np.int64(0), np.int64(0)
+    any_accepts = np.int64(0)
+    for i in range(PILES):
+        any_accepts |= np.int64(state.accepts[i])
+    state.any_accepts = any_accepts
     for i in range(PILES):
         if state.height[i] == 0:
             spaces |= np.int64(1) << i
@@ -221,7 +228,9 @@ def _find_legal(state, rules):
     turns |= np.int64(has_waste and turns == 0 and state.redeals_left != 0) << 1
     waste = np.int64(0)
     if has_waste:
-        waste = _waste_plays(state, np.int64(state.talon[U(np.int64(state.waste_size) - 1)]) - 1, rules)
+        waste = _waste_plays(
+            state, np.int64(state.talon[U(np.int64(state.waste_size) - 1)]) - 1, rules
+        )
     state.legal[0] = U(turns | (waste << TURN_WASTE) | (board << TURN_BOARD)) | (U(back) << U(59))
     state.legal[1] = U(back) >> U(5)
     return counted != 0 or waste != 0 or _has_talon_play(state, rules)
@@ -503,7 +512,7 @@ def _write_views(state, views, row):
     if len(views) == 1:
         _write_flat(state, views[0][row])
         return
-    tableau, foundations = views[0][row], views[1][row]
+    tableau, foundations = views[0][row].ravel(), views[1][row]
     for k in range(PILES * MAX_HEIGHT):
         tableau[k] = state.tableau[k]
     for s in range(SUITS):
@@ -581,7 +590,9 @@ def step(
     num_actions = masks.shape[1]
     if not ignore_illegal:
         for row in range(first_row, last_row):
-            if not states[row].has_ended and not _is_playable(states[row], actions[row], num_actions):
+            if not states[row].has_ended and not _is_playable(
+                states[row], actions[row], num_actions
+            ):
                 return row
     terms = rules[0]
     deck = np.empty(NUM_CARDS, dtype=np.uint8)

@@ -40,6 +40,7 @@ STATE = np.dtype(
         # Derived from the piles, kept for the legal moves (see kernels.py, "Fitting").
         ("accepts", "u4", (PILES,)),
         ("movable", "u4", (PILES,)),
+        ("any_accepts", "u4"),  # all of `accepts` together
         ("legal", "u8", (5,)),
         ("redeals_left", "i4"),  # -1 unlimited
         ("redeals", "i4"),
@@ -125,7 +126,9 @@ def observation_fields(rules: KlondikeRules) -> tuple[Field, ...]:
     """The arrays of an observation under these rules."""
     shown = "0 nothing, 1-52 card + 1, 53 face down"
     fields = (
-        Field("tableau", (PILES, MAX_HEIGHT), np.int8, 0, FACE_DOWN, f"piles bottom to top: {shown}"),
+        Field(
+            "tableau", (PILES, MAX_HEIGHT), np.int8, 0, FACE_DOWN, f"piles bottom to top: {shown}"
+        ),
         Field("foundations", (SUITS,), np.int8, 0, 13, "cards up in each suit"),
         Field("waste", (TALON,), np.int8, 0, FACE_DOWN, "bottom to top: 0 nothing, 1-52 card + 1"),
         Field("stock", (TALON,), np.int8, 0, FACE_DOWN, f"in draw order: {shown}"),
@@ -133,5 +136,7 @@ def observation_fields(rules: KlondikeRules) -> tuple[Field, ...]:
     )
     if rules.cards_known:
         # Every card shows, so which of them lie face down must be told apart.
-        fields += (Field("face_down", (PILES,), np.int8, 0, MAX_HIDDEN, "face-down cards of each pile"),)
+        fields += (
+            Field("face_down", (PILES,), np.int8, 0, MAX_HIDDEN, "face-down cards of each pile"),
+        )
     return fields

@@ -46,7 +46,10 @@ MOVES = {
 }
 """The text of every action of each action set, by id."""
 
-_IDS = {name: {text.upper(): action for action, text in enumerate(texts)} for name, texts in MOVES.items()}
+_IDS = {
+    name: {text.upper(): action for action, text in enumerate(texts)}
+    for name, texts in MOVES.items()
+}
 
 
 def move_text(action: int, actions: str = "turn") -> str:
@@ -56,7 +59,9 @@ def move_text(action: int, actions: str = "turn") -> str:
         ValueError: no such action.
     """
     if not 0 <= action < ACTION_SETS[actions]:
-        raise ValueError(f"action {action} is not one of 0-{ACTION_SETS[actions] - 1} ({actions!r})")
+        raise ValueError(
+            f"action {action} is not one of 0-{ACTION_SETS[actions] - 1} ({actions!r})"
+        )
     return MOVES[actions][action]
 
 
@@ -113,7 +118,9 @@ def _reason(state: np.void, action: int, actions: str) -> str:
         return f"waste and stock hold {size} cards"
     card = int(state["talon"][k]) - 1
     target = action - 2 if actions == "turn" else action & 7
-    unreachable = _FORCED_ACE if actions == "turn" else f"no draw brings {card_text(card)} to the top"
+    unreachable = (
+        _FORCED_ACE if actions == "turn" else f"no draw brings {card_text(card)} to the top"
+    )
     if target == 0:
         return _not_up(state, card, unreachable)
     return _not_on(state, [card], target - 1, unreachable)

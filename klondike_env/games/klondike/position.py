@@ -33,10 +33,28 @@ from klondike_env.cards import (
     parse_card,
 )
 from klondike_env.games.klondike import kernels
-from klondike_env.games.klondike.layout import MAX_HEIGHT, MAX_HIDDEN, PILES, STATE, TALON, encode_rules
+from klondike_env.games.klondike.layout import (
+    MAX_HEIGHT,
+    MAX_HIDDEN,
+    PILES,
+    STATE,
+    TALON,
+    encode_rules,
+)
 from klondike_env.games.klondike.rules import KlondikeRules
 
-KEYS = ("tableau", "foundations", "stock", "waste", "redeals_left", "score", "rest", "unseen", "redeals", "moves")
+KEYS = (
+    "tableau",
+    "foundations",
+    "stock",
+    "waste",
+    "redeals_left",
+    "score",
+    "rest",
+    "unseen",
+    "redeals",
+    "moves",
+)
 
 _DOWN = re.compile(r"\(([^()]*)\)")
 
@@ -96,7 +114,9 @@ def parse(
     state["talon"][: len(waste) + len(stock)] = np.array(waste + stock, dtype=np.uint8) + 1
     state["waste_size"], state["talon_size"] = len(waste), len(waste) + len(stock)
 
-    state["redeals_left"] = _parse_redeals_left(position.get("redeals_left"), rules, "redeals_left" in position)
+    state["redeals_left"] = _parse_redeals_left(
+        position.get("redeals_left"), rules, "redeals_left" in position
+    )
     implied = _implied_redeals(int(state["redeals_left"]), rules)
     state["redeals"] = _whole(position, "redeals", implied, 0)
     state["moves"] = _whole(position, "moves", 0, 0)
@@ -121,7 +141,9 @@ def format(states: np.ndarray, rules: KlondikeRules | None = None) -> dict[str, 
     redeals_left = int(state["redeals_left"])
     position: dict[str, Any] = {
         "tableau": [_format_pile(state, i) for i in range(PILES)],
-        "foundations": {suit: int(up) for suit, up in zip(SUITS, state["foundations"], strict=True)},
+        "foundations": {
+            suit: int(up) for suit, up in zip(SUITS, state["foundations"], strict=True)
+        },
         "stock": _format_cards(state["talon"][waste_size:size]),
         "waste": _format_cards(state["talon"][:waste_size]),
         "redeals_left": None if redeals_left < 0 else redeals_left,
@@ -151,7 +173,9 @@ def _parse_redeals_left(value: object, rules: KlondikeRules, is_given: bool) -> 
     if not is_given:
         return most
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise ValueError(f"redeals_left is a whole number from 0 to {most} under these rules, not {value!r}")
+        raise ValueError(
+            f"redeals_left is a whole number from 0 to {most} under these rules, not {value!r}"
+        )
     return value
 
 
@@ -171,7 +195,9 @@ def _parse_tableau(piles: object) -> list[tuple[list[int], list[int]]]:
     if not isinstance(piles, (list, tuple)) or len(piles) not in (0, PILES):
         found = f"{len(piles)} piles" if isinstance(piles, (list, tuple)) else repr(piles)
         raise ValueError(f"the tableau is a list of {PILES} piles, not {found}")
-    return [_parse_pile(text, f"pile {i + 1}") for i, text in enumerate(piles)] or [([], [])] * PILES
+    return [_parse_pile(text, f"pile {i + 1}") for i, text in enumerate(piles)] or [
+        ([], [])
+    ] * PILES
 
 
 def _parse_pile(text: object, where: str) -> tuple[list[int], list[int]]:
@@ -180,12 +206,16 @@ def _parse_pile(text: object, where: str) -> tuple[list[int], list[int]]:
     last = text.rfind(")")
     down = [_parse_card(card, where) for card in _DOWN.findall(text[: last + 1])]
     if _DOWN.sub(" ", text[: last + 1]).strip():
-        raise ValueError(f"{where} has a face-up card under a face-down one, or a stray bracket: {text!r}")
+        raise ValueError(
+            f"{where} has a face-up card under a face-down one, or a stray bracket: {text!r}"
+        )
     run = _parse_cards(text[last + 1 :], where)
     if down and not run:
         raise ValueError(f"{where} has no face-up card: its top card would have been turned up")
     if len(down) > MAX_HIDDEN:
-        raise ValueError(f"{where} has {len(down)} face-down cards: no deal has more than {MAX_HIDDEN}")
+        raise ValueError(
+            f"{where} has {len(down)} face-down cards: no deal has more than {MAX_HIDDEN}"
+        )
     for below, card in zip(run, run[1:], strict=False):
         if below % NUM_RANKS != card % NUM_RANKS + 1 or _is_red(below) == _is_red(card):
             raise ValueError(
@@ -197,10 +227,16 @@ def _parse_pile(text: object, where: str) -> tuple[list[int], list[int]]:
 
 def _parse_foundations(foundations: object) -> list[int]:
     if not isinstance(foundations, Mapping) or any(suit not in SUITS for suit in foundations):
-        raise ValueError(f"foundations are a dict with keys of {' '.join(SUITS)}, not {foundations!r}")
+        raise ValueError(
+            f"foundations are a dict with keys of {' '.join(SUITS)}, not {foundations!r}"
+        )
     ups = [foundations.get(suit, 0) for suit in SUITS]
     for up in ups:
-        if isinstance(up, bool) or not isinstance(up, (int, np.integer)) or not 0 <= up <= NUM_RANKS:
+        if (
+            isinstance(up, bool)
+            or not isinstance(up, (int, np.integer))
+            or not 0 <= up <= NUM_RANKS
+        ):
             raise ValueError(f"a foundation has 0 to {NUM_RANKS} cards, not {up!r}")
     return [int(up) for up in ups]
 

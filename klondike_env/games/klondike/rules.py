@@ -80,7 +80,9 @@ class KlondikeRules:
         _check_whole("stake", self.stake, 0, 1_000_000)
         for name in ("free_redeals", "redeal_penalty"):
             if getattr(self, name) is not None:
-                _check_whole(name, getattr(self, name), 0, 1_000_000, "None for the Windows convention")
+                _check_whole(
+                    name, getattr(self, name), 0, 1_000_000, "None for the Windows convention"
+                )
         _check_whole("seconds_per_move", self.seconds_per_move, 0, 3_600)
         if self.cumulative and self.scoring != "vegas":
             raise ValueError(f"cumulative needs scoring 'vegas', not {self.scoring!r}")
