@@ -6,8 +6,11 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from benchmarks import compare, throughput
-from benchmarks.errors import AgentError, UserError
+try:
+    from benchmarks import compare, throughput
+    from benchmarks.errors import AgentError, UserError
+except ModuleNotFoundError as error:
+    sys.exit(f"error: {error.name} is not installed: pip install --editable '.[benchmarks]'")
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "compare": compare.main,

@@ -78,7 +78,7 @@ def print_tables(comparison: Comparison, console: Console) -> None:
         "Every deal counts: stuck games and games at the step limit are losses. Interval: Wilson, "
         f"{confidence}. Against first: difference in win rate on the same deals, in points, with p "
         "of the exact McNemar test, two-sided. Score, cards (on the foundations) and moves are "
-        "means.",
+        "means; speed is that of one process.",
         style="dim",
         highlight=False,
     )
