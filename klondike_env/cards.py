@@ -1,7 +1,7 @@
 """Cards as numbers and as text.
 
-A card is ``suit * 13 + rank`` with suits C 0, D 1, H 2, S 3 and ranks A 0 ... K 12. Its text is rank
-then suit (``AS``, ``TH``). Observations show a card as its number plus one.
+A card is ``suit * 13 + rank`` with suits C 0, D 1, H 2, S 3 and ranks A 0 ... K 12. Its text is
+rank then suit (``AS``, ``TH``). Observations show a card as its number plus one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def check_deck(deck: object) -> np.ndarray:
     """A deck as uint8[52], each of the 52 cards once.
 
     Raises:
-        ValueError: naming the count, the first number that is no card, or the cards missing and double.
+        ValueError: naming the count, the first number that is no card, or the cards missing and
+            double.
     """
     try:
         cards = np.asarray(deck)

@@ -32,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
     deal = commands.add_parser(
         "deal",
         help="print a deal",
-        description="Print a deal: its number, the board, the stock in draw order, and the deck as card numbers.",
+        description="Print a deal: number, board, stock in draw order, deck as card numbers.",
         epilog="Every card is printed, hidden ones in brackets; piles run bottom to top.",
     )
     choice = deal.add_mutually_exclusive_group(required=True)

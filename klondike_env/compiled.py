@@ -1,4 +1,4 @@
-"""How functions are compiled: one decorator for entry points, one for the helpers inlined into them.
+"""How functions are compiled: entry points, and the helpers inlined into them.
 
 ``NUMBA_DISABLE_JIT=1`` runs the same functions as plain Python, for debugging and coverage; games
 are identical, only slower.
@@ -43,8 +43,10 @@ def _compile(function: Function, **options: bool) -> Function:
 
 
 def _interpreted(function: Function) -> Function:
-    """Plain Python with the two habits of compiled code: fields of records as attributes, silent
-    wrapping of 64-bit numbers."""
+    """Plain Python with two habits of compiled code.
+
+    Fields of records are attributes, and 64-bit numbers wrap silently.
+    """
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:

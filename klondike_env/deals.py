@@ -1,9 +1,10 @@
 """Deals by number: number -> deck, seed -> stream of deal numbers, and the named suites.
 
-The generator is our own and frozen, since NumPy promises no stream for ever: SplitMix64 (Steele, Lea
-and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), started at the mixed deal
-number, driving a Fisher-Yates shuffle whose bounded draws are unbiased (Lemire, "Fast random integer
-generation in an interval", 2019). The same number is the same deck on every platform and version.
+The generator is our own and frozen, since NumPy promises no stream for ever: SplitMix64 (Steele,
+Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), started at the mixed
+deal number, driving a Fisher-Yates shuffle whose bounded draws are unbiased (Lemire, "Fast random
+integer generation in an interval", 2019). The same number is the same deck on every platform and
+version.
 
 Numbers are split into ranges that never meet:
 
@@ -56,7 +57,7 @@ def mix(value):  # type: ignore[no-untyped-def]
 
 @inlined
 def shuffle_into(number, cards):  # type: ignore[no-untyped-def]
-    """Write the shuffled deck of deal `number` (uint64) into `cards` (uint8, any size up to 255)."""
+    """Write the deck of deal `number` (uint64) into `cards` (uint8, any size up to 255)."""
     size = cards.shape[0]
     for i in range(size):
         cards[i] = i
@@ -133,7 +134,8 @@ def deck(number: int, size: int = 52) -> np.ndarray:
     Raises:
         ValueError: `number` is no deal number.
     """
-    return decks(np.array([check_number(number)]), size)[0]
+    cards: np.ndarray = decks(np.array([check_number(number)]), size)[0]
+    return cards
 
 
 def decks(numbers: np.ndarray, size: int = 52) -> np.ndarray:
@@ -144,7 +146,7 @@ def decks(numbers: np.ndarray, size: int = 52) -> np.ndarray:
 
 
 def next_numbers(streams: np.ndarray) -> np.ndarray:
-    """Advance deal streams (uint64[N], changed in place) and return their deal numbers (int64[N])."""
+    """Advance deal streams (uint64[N], in place) and return their deal numbers (int64[N])."""
     numbers = np.empty(len(streams), dtype=np.int64)
     _advance_streams(streams, numbers)
     return numbers

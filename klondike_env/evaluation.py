@@ -25,9 +25,9 @@ class Agent(Protocol):
     """What `evaluate` plays. B is the number of games side by side.
 
     Two more members are used where an agent has them: `actions`, the action set it plays with
-    (`turn` if it has none), and `start_games(rows, seeds)` (int64[R], uint64[R]), which says that new
-    games begin in these rows and gives each its own seed. An agent that takes its randomness from
-    those seeds plays each deal the same way whatever the number of games side by side.
+    (`turn` if it has none), and `start_games(rows, seeds)` (int64[R], uint64[R]), which says that
+    new games begin in these rows and gives each its own seed. An agent that takes its randomness
+    from those seeds plays each deal the same way whatever the number of games side by side.
     """
 
     def reset(self, num_envs: int, seed: int) -> None:

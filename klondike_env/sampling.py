@@ -37,14 +37,14 @@ def _sample(masks, key, actions):  # type: ignore[no-untyped-def]
     for row in range(masks.shape[0]):
         mask = masks[row]
         tail = _tail_flags(mask, size)
-        count = (tail * _ONES) >> _TOP
-        for word in range(words):
-            count += (_flags(load_word(mask, 8 * word)) * _ONES) >> _TOP
+        count = np.int64((tail * _ONES) >> _TOP)
+        for eight in range(words):
+            count += np.int64((_flags(load_word(mask, 8 * eight)) * _ONES) >> _TOP)
         if count == 0:
             return row
         state = advance_stream(state)
         # The bias of a 32-bit product over at most a few hundred actions is below 1e-7.
-        left = np.int64(((mix(state) >> _HALF) * count) >> _HALF)
+        left = np.int64(((mix(state) >> _HALF) * np.uint64(count)) >> _HALF)
         word, flags = np.int64(0), tail
         while word < words:
             flags = _flags(load_word(mask, 8 * word))
@@ -55,7 +55,7 @@ def _sample(masks, key, actions):  # type: ignore[no-untyped-def]
             word += 1
             flags = tail
         sums = flags * _ONES  # byte k: how many of the bytes 0 ... k are set
-        action = 8 * word
+        action = np.int64(8 * word)
         for k in range(8):
             action += np.int64(np.int64((sums >> np.uint64(8 * k)) & np.uint64(255)) <= left)
         actions[row] = action

@@ -57,7 +57,7 @@ class Setup:
         observation: str,
         illegal: str,
     ) -> Setup:
-        """Check the arguments of an environment. `options` are rule fields that replace those of `rules`.
+        """Check the arguments of an environment; `options` replace fields of `rules`.
 
         Raises:
             ValueError: naming what was wrong and what is allowed.
@@ -126,6 +126,7 @@ class Views:
 
     def __init__(self, setup: Setup, num_envs: int) -> None:
         fields = setup.game.observation_fields(setup.rules)
+        self.arrays: list[tuple[tuple[int, ...], np.dtype[Any]]]
         if setup.observation == "flat":
             self.names: list[str] = []
             size = sum(math.prod(field.shape) for field in fields)
@@ -141,18 +142,22 @@ class Views:
 
     def batch(self, views: tuple[np.ndarray, ...]) -> Observation:
         """The observation [N, ...] of filled arrays."""
-        return dict(zip(self.names, views, strict=True)) if self.names else views[0]
+        if self.names:
+            return dict(zip(self.names, views, strict=True))
+        return views[0]
 
     def single(self, views: tuple[np.ndarray, ...]) -> Observation:
         """The observation of the only environment."""
         if self.names:
             return {name: view[0] for name, view in zip(self.names, views, strict=True)}
-        return views[0][0]
+        row: np.ndarray = views[0][0]
+        return row
 
 
 def outcome_texts(codes: np.ndarray) -> np.ndarray:
     """Outcome codes int64[N] -> texts, object[N]."""
-    return _OUTCOME_TEXTS.take(codes)
+    texts: np.ndarray = _OUTCOME_TEXTS.take(codes)
+    return texts
 
 
 def seed_number(seed: object) -> int:
@@ -171,7 +176,7 @@ def seed_number(seed: object) -> int:
 
 
 def start_option(options: Mapping[str, Any] | None, extra: Sequence[str] = ()) -> tuple[str, Any]:
-    """Name and value of what `reset(options=...)` says to start from; ("", None) if it says nothing.
+    """Name and value of what `reset(options=...)` starts from; ("", None) without one.
 
     Raises:
         ValueError: an unknown key, or more than one start.

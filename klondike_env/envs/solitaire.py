@@ -104,8 +104,8 @@ class SolitaireEnv(gym.Env[Any, Any]):
         """Play an action.
 
         Raises:
-            IllegalMoveError: the action is illegal and the environment does not ignore such actions,
-                or it is no whole number.
+            IllegalMoveError: the action is illegal and the environment does not ignore such
+                actions, or it is no whole number.
             gymnasium.error.ResetNeeded: no game is running.
         """
         if not self._is_running:
@@ -149,7 +149,8 @@ class SolitaireEnv(gym.Env[Any, Any]):
         """The legal actions, bool[actions]; all true once the game has ended."""
         mask = np.empty(self._views.mask_shape, dtype=np.int8)
         self.game.kernels.write_masks(self._state, mask)
-        return mask[0].view(np.bool_)
+        legal: np.ndarray = mask[0].view(np.bool_)
+        return legal
 
     def _info(self, mask: np.ndarray) -> dict[str, Any]:
         deal, score, foundation_cards, outcome = self._facts[:, 0].tolist()
@@ -189,11 +190,9 @@ class SolitaireEnv(gym.Env[Any, Any]):
         self._is_running = not state["has_ended"][0]
         return self.observe()
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The board as text in mode `ansi`; None, with a warning, without a render mode."""
         if self.render_mode is None:
-            gym.logger.warn(
-                "render() without a render_mode shows nothing: gymnasium.make(id, render_mode='ansi')"
-            )
+            gym.logger.warn("render() shows nothing without a render_mode such as 'ansi'")
             return None
         return self.game.board_text(self._state)

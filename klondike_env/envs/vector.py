@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -14,7 +15,6 @@ from gymnasium.vector.utils import batch_space
 
 from klondike_env.deals import stream_of_seed, streams_of_seed
 from klondike_env.envs.setup import (
-    START_OPTIONS,
     Observation,
     Setup,
     Views,
@@ -31,7 +31,7 @@ INFO_KEYS = ("action_mask", "deal", "score", "foundation_cards", "outcome")
 class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     """Many games of one kind. Subclasses name the game; see there for spaces and options."""
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (each instance has its own)
     game: ClassVar[Game]
     default_rules: ClassVar[str]
 
@@ -231,8 +231,8 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         array = np.asarray(actions)
         if array.dtype.kind not in "iu" or array.shape != (self.num_envs,):
             raise IllegalMoveError(
-                f"actions are {self.num_envs} whole numbers in one row, not of type {array.dtype} and"
-                f" shape {array.shape}"
+                f"actions are {self.num_envs} whole numbers in one row, not of type {array.dtype}"
+                f" and shape {array.shape}"
             )
         return array.astype(np.int64, copy=False)
 
@@ -255,7 +255,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         ]
         others = [
             self._threads.submit(kernels.step, *shared, first, last, *arrays)
-            for first, last in zip(ends, ends[1:], strict=False)
+            for first, last in pairwise(ends)
         ]
         kernels.step(*shared, 0, ends[0], *arrays)
         for other in others:
@@ -339,7 +339,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             self._state.shape,
         ):
             raise ValueError(
-                f"not a state of {self.num_envs} games of {self.game.name}: take one from get_state()"
+                f"not a state of {self.num_envs} {self.game.name} games: take one from get_state()"
             )
         self._state = state.copy()
         self._is_seeded = self._is_started = True

@@ -17,7 +17,7 @@ REWARDS = {
     "win": "1 on the step that wins, else 0",
     "score": "change of the game's score",
     "cards": "change of the number of foundation cards",
-    "progress": "potential-based: change of (foundation cards - face-down cards), divided so that a won deal sums to 1",
+    "progress": "potential-based: change of (foundation cards - face-down cards), over 73",
 }
 """The rewards an environment can pay. A kernel gets the place of the name in this table."""
 
@@ -59,20 +59,20 @@ class Kernels:
 
     Attributes:
         start: (states[N], rows int64[B], decks uint8[B, 52], deals int64[B], rules): deal anew.
-        refresh: (states[N], rules): recompute what follows from the cards, after a position was set.
+        refresh: (states[N], rules): recompute what follows from the cards of a position.
         find_illegal: (states[N], actions int64[N], num_actions) -> the first row whose action is
             illegal, or -1.
         step: (states[N], actions int64[N], rules, step_limit, next_step_autoreset, reward,
-            ignore_illegal, first_row, last_row, views, masks, rewards, terminated, truncated, facts)
-            -> -1 after playing and observing rows first_row ... last_row - 1, or the first row whose
-            action is illegal, with nothing played. A step_limit of 0 is none. Rows that have ended
-            are dealt anew under next_step_autoreset and otherwise stay as they are.
+            ignore_illegal, first_row, last_row, views, masks, rewards, terminated, truncated,
+            facts) -> -1 after playing and observing rows first_row ... last_row - 1, or the first
+            row whose action is illegal, with nothing played. A step_limit of 0 is none. Rows that
+            have ended are dealt anew under next_step_autoreset and otherwise stay as they are.
         observe: (states[N], views, masks, facts): only observe.
         write_masks: (states[N], masks).
 
     `views` is a tuple with one array [N, *shape] for each of `Game.observation_fields`, or with a
-    single one [N, numbers] for them all in a row; `masks` is int8[N, num_actions]; `facts` is int64[4, N]: deal,
-    score, foundation cards, outcome.
+    single one [N, numbers] for them all in a row; `masks` is int8[N, num_actions]; `facts` is
+    int64[4, N]: deal, score, foundation cards, outcome.
     """
 
     start: Callable[..., None]
@@ -89,7 +89,7 @@ class Game:
 
     Attributes:
         name: the game's name in prose.
-        module: the module that holds this description as `GAME`; a copy or pickle is just this name.
+        module: the module that holds this description as `GAME`: all that a copy or pickle keeps.
         rules_type: its frozen rules dataclass.
         presets: rules of each registered id.
         state_dtype: its state record.

@@ -24,18 +24,19 @@ def board_text(states: np.ndarray) -> str:
         for s in range(SUITS)
     ]
     redeals = "unlimited" if state["redeals_left"] < 0 else str(int(state["redeals_left"]))
-    stock = [CARDS[card - 1] for card in state["talon"][waste_size : size - unseen]] + [
-        "##"
-    ] * unseen
+    stock = [CARDS[card - 1] for card in state["talon"][waste_size : size - unseen]]
+    stock += ["##"] * unseen
     waste = [CARDS[card - 1] for card in state["talon"][:waste_size]]
     lines = [
-        f"foundations {' '.join(foundations)}   score {int(state['score'])}   redeals left {redeals}",
+        f"foundations {' '.join(foundations)}   score {state['score']}   redeals left {redeals}",
         f"stock ({size - waste_size}) {' '.join(stock) or '--'}",
         f"waste ({waste_size}) {' '.join(waste) or '--'}",
         "".join(f"{i + 1:>5}" for i in range(PILES)),
     ]
-    for row in range(max(1, max(int(height) for height in state["height"]))):
-        lines.append("".join(f"{_cell(state, i, row):>5}" for i in range(PILES)).rstrip())
+    rows = max(1, max(int(height) for height in state["height"]))
+    lines += [
+        "".join(f"{_cell(state, i, r):>5}" for i in range(PILES)).rstrip() for r in range(rows)
+    ]
     return "\n".join(lines) + "\n"
 
 

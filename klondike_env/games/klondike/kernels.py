@@ -2,13 +2,14 @@
 
 All functions work on the records of `layout.STATE`. They stay in one file because a cached function
 does not notice edits in another file that it calls. Loads are widened to int64 at once, since small
-unsigned integers would wrap, and indices are unsigned, since a possibly negative index costs a branch.
+unsigned integers would wrap, and indices are unsigned, since a possibly negative index costs a
+branch.
 
-Fitting. Down a run colours alternate, so (rank + colour) mod 2 is one and the same for all its cards:
-the run's parity. A card fits on another when their parities are equal and its rank is one lower. With
-bit 16 * parity + rank for a card, `accepts[j]` holds the bits of the cards that pile j takes and
-`movable[i]` the bits of the cards that can head what leaves pile i, and a move is legal when the two
-words meet.
+Fitting. Down a run colours alternate, so (rank + colour) mod 2 is one and the same for all its
+cards: the run's parity. A card fits on another when their parities are equal and its rank is one
+lower. With bit 16 * parity + rank for a card, `accepts[j]` holds the bits of the cards that pile j
+takes and `movable[i]` the bits of the cards that can head what leaves pile i, and a move is legal
+when the two words meet.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from klondike_env.games.klondike.layout import (
     MAX_HIDDEN,
     PILES,
     PROGRESS_SCALE,
-    REACH_ACTIONS,
     REACH_BOARD,
     SUITS,
     TALON,
@@ -437,7 +437,7 @@ def _score_standard(state, points, has_won, rules):
 
 @inlined
 def _is_playable(state, action, num_actions):
-    """Whether an action is in range and legal. Where none is legal any will do: it ends the game."""
+    """Whether an action is in range and legal; any is if none is legal, and ends the game."""
     if action < 0 or action >= num_actions:
         return False
     if (state.legal[U(action >> 6)] >> U(action & 63)) & U(1) != ZERO:
@@ -491,7 +491,7 @@ def _write_stock(state, view, at):
 
 @inlined
 def _write_flat(state, view):
-    """The observation as one row of numbers, the arrays of `observation_fields` one after another."""
+    """The observation as one row, the arrays of `observation_fields` one after another."""
     for k in range(PILES * MAX_HEIGHT):
         view[k] = state.tableau[k]
     at = PILES * MAX_HEIGHT

@@ -1,9 +1,9 @@
 """How a Klondike deal lies in memory: the state record, the rules record, the observation.
 
-The record starts with what a player sees, in the form an observation has, so that observing is mostly
-a copy. Hidden cards live apart in `hidden`. Waste and stock are one row of cards, the talon: the waste
-bottom to top, then the stock in draw order. A draw moves their border, a redeal puts it back to 0, so
-the order of a redeal needs no code.
+The record starts with what a player sees, in the form an observation has, so that observing is
+mostly a copy. Hidden cards live apart in `hidden`. Waste and stock are one row of cards, the talon:
+the waste bottom to top, then the stock in draw order. A draw moves their border, a redeal puts it
+back to 0, so the order of a redeal needs no code.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def encode_rules(rules: KlondikeRules, actions: str) -> np.ndarray:
         raise ValueError(f"actions is one of {', '.join(ACTION_SETS)}, not {actions!r}")
     if actions == "reach" and not rules.allows_reach:
         raise ValueError(
-            "actions='reach' plays draws and redeals for free, so it needs unlimited passes, no redeal"
+            "actions='reach' plays draws and redeals for free: it needs unlimited passes, no redeal"
             " penalty and no seconds_per_move"
         )
     free_redeals, redeal_penalty = rules.redeal_terms
@@ -125,7 +125,7 @@ ACTION_SETS = {"turn": TURN_ACTIONS, "reach": REACH_ACTIONS}
 def observation_fields(rules: KlondikeRules) -> tuple[Field, ...]:
     """The arrays of an observation under these rules."""
     shown = "0 nothing, 1-52 card + 1, 53 face down"
-    fields = (
+    fields: tuple[Field, ...] = (
         Field(
             "tableau", (PILES, MAX_HEIGHT), np.int8, 0, FACE_DOWN, f"piles bottom to top: {shown}"
         ),

@@ -1,20 +1,20 @@
 """Klondike's actions: id <-> text, and why an action is illegal.
 
-======================  ==================================  ===============================
-turn                    reach                               text
-======================  ==================================  ===============================
-0                       (implied)                           draw
-1                       (implied)                           redeal
-2                       8 k for the k-th talon card         W>F, or #1>F ... #24>F
-3 + j                   8 k + 1 + j                         W>T1 ..., or #1>T1 ...
-10 + i                  192 + i                             T1>F ...
-17 + 6 i + j'           199 + 6 i + j'                      T1>T2 ...
-59 + 7 s + j            241 + 7 s + j                       C>T1 ... (suits C D H S)
-======================  ==================================  ===============================
+======================  =====================================  ===========================
+turn                    reach                                  text
+======================  =====================================  ===========================
+0                       (implied)                              draw
+1                       (implied)                              redeal
+2                       8 k for the k-th talon card            W>F, or #1>F ... #24>F
+3 + j                   8 k + 1 + j                            W>T1 ..., or #1>T1 ...
+10 + i                  192 + i                                T1>F ...
+17 + 6 i + j'           199 + 6 i + j'                         T1>T2 ...
+59 + 7 s + j            241 + 7 s + j                          C>T1 ... (suits C D H S)
+======================  =====================================  ===========================
 
-Piles i, j count from 0 here and from 1 in the text, talon cards k likewise; j' = j if j < i else j - 1.
-The talon is the waste bottom to top, then the stock in draw order. How many cards a pile-to-pile move
-takes follows from the ranks; a record may add it, as in ``T3>T5 x2``.
+Piles i, j count from 0 here and from 1 in the text, talon cards k likewise; j' is j if j < i, else
+j - 1. The talon is the waste bottom to top, then the stock in draw order. How many cards a move
+from pile to pile takes follows from the ranks; a record may add it, as in ``T3>T5 x2``.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def _not_up(state: np.void, card: int, otherwise: str = _FORCED_ACE) -> str:
     suit, rank = divmod(card, NUM_RANKS)
     up = int(state["foundations"][suit])
     if rank != up:
-        return f"{card_text(card)} is not next on its foundation, {card_text(suit * NUM_RANKS + up)} is"
+        next_up = card_text(suit * NUM_RANKS + up)
+        return f"{card_text(card)} is not next on its foundation, {next_up} is"
     return otherwise
 
 
@@ -163,3 +164,31 @@ def _not_on(state: np.void, run: list[int], pile: int, otherwise: str = _FORCED_
 
 def _is_red(card: int) -> bool:
     return card // NUM_RANKS in (1, 2)
+
+
+_MEANINGS = {
+    "draw": "turn cards from stock to waste",
+    "redeal": "turn the waste over to make a new stock",
+    "W>F": "waste to foundation",
+    "W>T#": "waste to pile",
+    "##>F": "8 k + d: k-th talon card to foundation (d 0) or pile d",
+    "T#>F": "pile to foundation",
+    "T#>T#": "pile to pile",
+    "S>T#": "foundation to pile",
+}
+
+
+def action_table(actions: str) -> list[str]:
+    """The actions of a set, a line for each kind: ids, first and last move, meaning."""
+    kinds: dict[str, list[int]] = {}
+    for action, text in enumerate(MOVES[actions]):
+        kind = re.sub(rf"^[{SUIT_LETTERS}]>", "S>", re.sub(r"\d+", "#", text))
+        kind = "##>F" if text.startswith("#") else kind
+        kinds.setdefault(kind, []).append(action)
+    lines = []
+    for kind, ids in kinds.items():
+        first, last = MOVES[actions][ids[0]], MOVES[actions][ids[-1]]
+        span = str(ids[0]) if len(ids) == 1 else f"{ids[0]}-{ids[-1]}"
+        moves = first if len(ids) == 1 else f"{first} ... {last}"
+        lines.append(f"{span:<9}{moves:<20}{_MEANINGS[kind]}")
+    return lines

@@ -4,13 +4,14 @@
      "foundations": {"C": 0, "D": 0, "H": 4, "S": 0},
      "stock": "5C 6D", "waste": "2C QH", "redeals_left": null, "score": 0}
 
-Piles and waste run bottom to top, the stock in draw order, ``(X)`` lies face down. Left out, keys take
-the values of a fresh game. ``"rest": "stock"`` appends all cards not named to the stock, in card order.
+Piles and waste run bottom to top, the stock in draw order, ``(X)`` lies face down. Left out, keys
+take the values of a fresh game. ``"rest": "stock"`` appends all cards not named to the stock, in
+card order.
 
-Three more keys appear only where they differ from what a player would assume: ``unseen`` (stock cards
-never turned yet; else the whole stock before the first known redeal and none after), ``redeals``
-(redeals made, which the standard score counts; else what ``redeals_left`` implies) and ``moves`` (moves
-made, for timed games; else 0).
+Three more keys appear only where they differ from what a player would assume: ``unseen`` (stock
+cards never turned yet; else the whole stock before the first known redeal and none after),
+``redeals`` (redeals made, which the standard score counts; else what ``redeals_left`` implies) and
+``moves`` (moves made, for timed games; else 0).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -134,7 +136,10 @@ def parse(
 
 
 def format(states: np.ndarray, rules: KlondikeRules | None = None) -> dict[str, Any]:  # noqa: A001
-    """Position of a state (states[1]); `parse` reads it back. Shows hidden cards: not for players."""
+    """Position of a state (states[1]), which `parse` reads back.
+
+    Hidden cards show, so it is not for players.
+    """
     rules = rules or KlondikeRules()
     state = states[0]
     waste_size, size = int(state["waste_size"]), int(state["talon_size"])
@@ -216,11 +221,11 @@ def _parse_pile(text: object, where: str) -> tuple[list[int], list[int]]:
         raise ValueError(
             f"{where} has {len(down)} face-down cards: no deal has more than {MAX_HIDDEN}"
         )
-    for below, card in zip(run, run[1:], strict=False):
+    for below, card in pairwise(run):
         if below % NUM_RANKS != card % NUM_RANKS + 1 or _is_red(below) == _is_red(card):
             raise ValueError(
-                f"{where}: {card_text(card)} cannot lie face up on {card_text(below)}: face-up cards run"
-                " down in alternating colours"
+                f"{where}: {card_text(card)} cannot lie face up on {card_text(below)}: face-up"
+                " cards run down in alternating colours"
             )
     return down, run
 

@@ -33,16 +33,16 @@ class KlondikeRules:
         draw_count: cards turned from stock to waste by one draw, 1-24.
         passes: trips through the stock (redeals + 1), None for unlimited.
         run_moves: which face-up cards move together between piles. `partial`: any tail of the run;
-            `whole`: all the pile's face-up cards or none; `same_suit`: several cards only if all are
-            of one suit, which under alternating colours leaves single cards.
+            `whole`: all the pile's face-up cards or none; `same_suit`: several cards only if all
+            are of one suit, which under alternating colours leaves single cards.
         foundation_to_tableau: whether a card may be taken back from a foundation.
         forced_aces: while an ace can go to its foundation, only such plays are legal.
         cards_known: thoughtful play, every card visible.
-        scoring: `win` (1 for a win), `standard` (Windows points, never below 0) or `vegas` (dollars).
+        scoring: `win` (1 for a win), `standard` (Windows points, never below 0), `vegas` (dollars).
         stake: vegas: dollars paid for the deck; 52 in one source, 50 in another.
         cumulative: vegas: the bank carries over from game to game, until `reset(seed=...)`.
-        free_redeals: standard: redeals before the penalty starts. None: as Windows, 0 for draw 1 and
-            3 for other draw counts.
+        free_redeals: standard: redeals before the penalty starts. None: as Windows, 0 for draw 1
+            and 3 for other draw counts.
         redeal_penalty: standard: points lost at each later redeal. None: as Windows, 100 for draw 1
             and 20 for other draw counts.
         seconds_per_move: standard: simulated seconds that each move takes; 0 is an untimed game. A
@@ -67,8 +67,6 @@ class KlondikeRules:
     seconds_per_move: int = 0
 
     def __post_init__(self) -> None:
-        if self.passes == "unlimited":
-            object.__setattr__(self, "passes", None)
         _check_whole("draw_count", self.draw_count, 1, 24)
         if self.passes is not None:
             _check_whole("passes", self.passes, 1, MAX_PASSES, "None for unlimited")
@@ -102,7 +100,7 @@ class KlondikeRules:
 
     @property
     def allows_reach(self) -> bool:
-        """Whether looking through the stock is free, so that `actions="reach"` plays the same game."""
+        """Whether looking through the stock is free, so that `reach` plays the same game."""
         return self.passes is None and self.redeal_terms[1] == 0 and self.seconds_per_move == 0
 
     @property
