@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 	&& echo $$p && break; done)
 
 BIN := $(VENV)/bin
-INSTALL = $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
+INSTALL = $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile --constraint constraints.txt
 ARGS ?=
 
 .PHONY: compare throughput test lint format clean
