@@ -24,7 +24,12 @@ FLOORS = {
     "agents": 4,
     "benchmarks": 5,
 }
-LIBRARIES = {"gymnasium", "numpy", "numba"}  # all that installing the library brings along
+LIBRARIES = {
+    "gymnasium",
+    "numpy",
+    "numba",
+    "llvmlite",
+}  # what installing it brings; llvmlite is Numba's
 STATE_MODULES = ("klondike_env.games.klondike.layout", "klondike_env.games.klondike.kernels")
 
 
