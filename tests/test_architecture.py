@@ -24,12 +24,8 @@ FLOORS = {
     "agents": 4,
     "benchmarks": 5,
 }
-LIBRARIES = {
-    "gymnasium",
-    "numpy",
-    "numba",
-    "llvmlite",
-}  # what installing it brings; llvmlite is Numba's
+# What installing the library brings along; llvmlite is Numba's own.
+LIBRARIES = {"gymnasium", "numpy", "numba", "llvmlite"}
 STATE_MODULES = ("klondike_env.games.klondike.layout", "klondike_env.games.klondike.kernels")
 
 
