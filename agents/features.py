@@ -88,10 +88,13 @@ class FeatureIndex(NamedTuple):
     stuck_on_foundation: int  # piles whose both hosts have gone up
     stuck_in_stock: int  # piles with a host in the stock out of reach
     stuck_hidden: int  # piles whose hosts are both not seen yet
+    stuck_hidden_depth: int
+    stuck_king_depth: int  # face-down cards under kings that no space is near for
     stock_reachable: int
     stock_playable: int
     stock_playable_up: int
     stock_useful: int  # reachable cards that host a run over face-down cards
+    stock_opened: int  # further cards that playing one of them brings within reach
     stock_left: int
     stock_thirds_1: int  # cards left modulo 3
     stock_thirds_2: int
@@ -101,6 +104,14 @@ class FeatureIndex(NamedTuple):
     up_spread: int
     next_open: int  # next foundation cards that can go up now
     next_one_under: int  # ... that lie under one card
+    # Moves whose worth changes as fewer cards stay face down: times the part turned up.
+    late_stock_to_pile: int
+    late_stock_to_foundation: int
+    late_pile_to_foundation: int
+    late_early: int
+    late_take_back: int
+    late_reveals_0: int
+    late_stock_useful: int
     # Going through the stock, with the `turn` actions.
     draw: int
     draw_unseen: int  # the card that it turns up is not known
@@ -177,26 +188,29 @@ _UP, _MOVE, _STOCK_UP, _STOCK_MOVE, _BACK, _DRAW, _REDEAL = range(7)
 
 
 @inlined
-def _reachable(talon, size, waste_size, draw_count, can_pass, without):  # type: ignore[no-untyped-def]
+def _reachable(talon, size, waste_size, draw_count, can_pass, without, without_too):  # type: ignore[no-untyped-def]
     """Bit set of the cards that draws (and redeals if `can_pass`) bring to the top of the waste.
 
-    `talon` counts without its card `without`, if that is not negative.
+    `size` and `waste_size` count `talon` without its cards at `without` and `without_too`, places of
+    the full talon, -1 for none.
     """
+    first = min(without, without_too)
+    last = max(without, without_too)
+    if first < 0:
+        first = last if last >= 0 else np.int64(99)
+        last = np.int64(99)
     cards = np.uint64(0)
-    turns = 2 if can_pass else 1
-    for turn in range(turns):
-        place = waste_size if turn == 0 else draw_count
-        if turn == 1 and place > size:
-            place = size
-        while place <= size:
+    for turn in range(2 if can_pass else 1):
+        place = waste_size if turn == 0 else min(draw_count, size)
+        while True:
             if place > 0:
                 at = place - 1
-                if without >= 0 and at >= without:
-                    at += 1
-                card = talon[at]
+                at += np.int64(at >= first)
+                at += np.int64(at >= last)
+                card = talon[np.uint64(at)]
                 if card >= 0:
-                    cards |= _BITS[card]
-            if place == size:
+                    cards |= _BITS[np.uint64(card)]
+            if place >= size:
                 break
             place = min(place + draw_count, size)
     return cards
@@ -424,7 +438,7 @@ def describe(  # type: ignore[no-untyped-def]
                             n += 1
         counts[b] = n
         all_reachable = draw_count == 1 and redeals != 0
-        reach_now = _reachable(talon, talon_size, waste_size, draw_count, redeals != 0, -1)
+        reach_now = _reachable(talon, talon_size, waste_size, draw_count, redeals != 0, -1, -1)
 
         for c in range(n):
             x = features[b, c]
@@ -619,7 +633,7 @@ def describe(  # type: ignore[no-untyped-def]
                 reach = after_talon
             elif without >= 0 or waste_after != waste_size or redeals_after != redeals:
                 reach = _reachable(
-                    talon, size_after, waste_after, draw_count, redeals_after != 0, without
+                    talon, size_after, waste_after, draw_count, redeals_after != 0, without, -1
                 )
             tops = np.uint64(0)
             loosened = np.uint64(0)  # cards free once the card on them goes up
@@ -645,23 +659,33 @@ def describe(  # type: ignore[no-untyped-def]
                         x[F.empties_pile] = 1
             space_bases &= _NO_KINGS
             usable = reach | last_up if can_take_back else reach
+            second = np.uint64(0)  # stock cards within reach once another one is played
             # place_n: cards that fit somewhere after n preparing moves at most.
             place_0 = _guests(tops)
             if open_spaces > 0:
                 place_0 |= _KINGS
+            if draw_count > 1 or redeals == 0:
+                for p in range(size_after):
+                    at = p + 1 if without >= 0 and p >= without else p
+                    k = talon[at]
+                    if k >= 0 and _has(reach & (place_0 | next_up), k):
+                        second |= _reachable(
+                            talon, size_after - 1, p, draw_count, redeals_after != 0, without, at
+                        )
+                second &= ~reach
             opened = tops | loosened | (usable & place_0)
             place_1 = place_0 | _guests(opened)
             if space_bases & place_0 != 0:
                 place_1 |= _KINGS
-            opened |= usable & place_1
+            opened |= (usable & place_1) | (second & place_0)
             place_2 = place_1 | _guests(opened)
             if space_bases & place_1 != 0:
                 place_2 |= _KINGS
-            opened |= usable & place_2
+            opened |= (usable & place_2) | (second & place_1)
             place_3 = place_2 | _guests(opened)
             if space_bases & place_2 != 0:
                 place_3 |= _KINGS
-            opened |= usable & place_3
+            opened |= (usable & place_3) | (second & place_2)
             place_4 = place_3 | _guests(opened)
             if space_bases & place_3 != 0:
                 place_4 |= _KINGS
@@ -726,7 +750,11 @@ def describe(  # type: ignore[no-untyped-def]
                             unseen += 1
                     x[F.stuck_on_foundation] += 0.5 * (gone == 2)
                     x[F.stuck_in_stock] += 0.5 * (away > 0)
-                    x[F.stuck_hidden] += 0.5 * (unseen == 2)
+                    if unseen == 2:
+                        x[F.stuck_hidden] += 0.5
+                        x[F.stuck_hidden_depth] += depth
+                else:
+                    x[F.stuck_king_depth] += depth
             x[F.best_reveal_depth] = best / 6.0
             x[F.spaces] = 0.5 * open_spaces
             x[F.kings_waiting] = 0.5 * kings
@@ -737,6 +765,7 @@ def describe(  # type: ignore[no-untyped-def]
             x[F.stock_playable] = _count(reach & (place_0 | next_up)) / 4.0
             x[F.stock_playable_up] = _count(reach & next_up) / 4.0
             x[F.stock_useful] = _count(reach & place_1 & _hosts(after_bases)) / 4.0
+            x[F.stock_opened] = _count(second) / 8.0
             x[F.stock_left] = size_after / 12.0
             x[F.next_open] = 0.5 * _count(next_up & (tops | reach))
             for i in range(_PILES):
@@ -751,6 +780,17 @@ def describe(  # type: ignore[no-untyped-def]
             high = max(max(up[0], up[1]), max(up[2], up[3]))
             x[F.up_lowest] = low / 4.0
             x[F.up_spread] = (high - low) / 4.0
+
+            late = 1.0 - total_down / 21.0
+            x[F.late_stock_to_pile] = late * x[F.stock_to_pile]
+            x[F.late_stock_to_foundation] = late * x[F.stock_to_foundation]
+            x[F.late_pile_to_foundation] = late * x[F.pile_to_foundation]
+            x[F.late_early] = late * (
+                x[F.pile_to_foundation_early] + x[F.stock_to_foundation_early]
+            )
+            x[F.late_take_back] = late * x[F.take_back]
+            x[F.late_reveals_0] = late * x[F.reveals_0]
+            x[F.late_stock_useful] = late * x[F.stock_useful]
 
 
 @inlined

@@ -1,223 +1,45 @@
-"""`guide`: scores the features of each legal move and plays the best, never going in circles.
+"""`guide`: the strongest fast player of single moves. Scores each legal move and plays the best.
 
-The score is linear in the features of `agents.features`; `agents.train_guide` finds the weights. A
-move that recreates a position seen since the last irreversible move is passed over. If every move
-does, the one whose position was seen least often is played, the better score breaking ties: so the
-positions that can still be reached are all tried before the game is given up. Once even the least
-seen has been seen `PATIENCE` times, nothing new can be reached and the lowest legal action is played
-until something irreversible happens or the game ends.
+The score is linear in the features of `agents.features`, and `agents.train_guide` finds the weights;
+`agents.chooser` keeps it from going in circles. It is deterministic: of equal moves it plays the one
+with the lowest id.
 
-Which weights play which rules: those of draw 1 for draw 1, those of draw 3 for every other draw count;
-`reach` where going through the stock is free, else `turn`.
+Which weights play which rules: `reach` where going through the stock is free, else `turn`; those of
+draw 1 for draw 1, those of draw 3 for every other draw count.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from agents.base import Agent, best_actions
-from agents.features import FEATURES, Candidates
-from klondike_env.compiled import entry_point
+from agents.base import best_actions
+from agents.chooser import LinearChooser
+from agents.features import FEATURES
 from klondike_env.games.klondike.rules import KlondikeRules
 
 WEIGHTS = Path(__file__).parent / "weights"
-PATIENCE = 3
-SLOTS = 1024
-_FULL = 768
-_IRREVERSIBLE, _SAME_TABLEAU = np.uint64(0), np.uint64(1)
-_ONE = np.uint64(1)
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
-_LAST_SLOT = np.uint64(SLOTS - 1)
 
 
-@entry_point
-def choose(  # type: ignore[no-untyped-def]
-    features,  # float32[B, C, F]
-    keys,  # uint64[B, C]
-    actions,  # int64[B, C]
-    counts,  # int64[B]
-    positions,  # uint64[B]
-    stages,  # int64[B]
-    masks,  # int8[B, A]
-    weights,  # float32[F]
-    streams,  # uint64[B]: random streams, advanced
-    is_random,  # draw from the softmax of the scores instead of playing the best
-    idle_limit,
-    seen,  # uint64[B, SLOTS]: hash table of the positions since the last irreversible move
-    visits,  # int32[B, SLOTS]
-    used,  # int64[B]: positions in it
-    last_stages,  # int64[B]
-    last_positions,  # uint64[B]
-    idle,  # int64[B]: draws and redeals since a card moved
-    idle_stages,  # int64[B]: the stage at which a row has given up, or -1
-    repeats,  # out int64[B, C]: how often each candidate's position was seen
-    choices,  # out int64[B]: place of the candidate played, -1 if none
-    played,  # out int64[B]: the action
-):
-    """Choose a candidate in every row and keep the record of positions."""
-    size = weights.shape[0] // 4 * 4
-    for b in range(counts.shape[0]):
-        if stages[b] != last_stages[b]:
-            last_stages[b] = stages[b]
-            last_positions[b] = 0
-            idle_stages[b] = -1
-            idle[b] = 0
-            if used[b] > 0:
-                seen[b, :] = 0
-                visits[b, :] = 0
-                used[b] = 0
-        choices[b] = -1
-        if counts[b] == 0:
-            # Ended or given up.
-            played[b] = 0
-            for a in range(masks.shape[1]):
-                if masks[b, a] != 0:
-                    played[b] = a
-                    break
-            continue
-
-        position = positions[b]
-        if position != last_positions[b]:
-            last_positions[b] = position
-            slot = position & _LAST_SLOT
-            while seen[b, slot] != 0 and seen[b, slot] != position:
-                slot = (slot + _ONE) & _LAST_SLOT
-            if seen[b, slot] == 0 and used[b] < _FULL:
-                seen[b, slot] = position
-                used[b] += 1
-            visits[b, slot] += 1
-
-        best = np.int64(-1)
-        best_repeats = np.int64(0)
-        best_score = 0.0
-        for c in range(counts[b]):
-            key = keys[b, c]
-            times = np.int64(0)
-            if key == _SAME_TABLEAU:
-                if idle[b] >= idle_limit:
-                    times = np.int64(idle[b] // idle_limit)
-            elif key != _IRREVERSIBLE:
-                slot = key & _LAST_SLOT
-                while seen[b, slot] != 0 and seen[b, slot] != key:
-                    slot = (slot + _ONE) & _LAST_SLOT
-                times = np.int64(visits[b, slot])
-            repeats[b, c] = times
-            # Four sums, since one alone would wait for each addition.
-            sum_0, sum_1, sum_2, sum_3 = 0.0, 0.0, 0.0, 0.0
-            for f in range(0, size, 4):
-                sum_0 += np.float64(weights[f] * features[b, c, f])
-                sum_1 += np.float64(weights[f + 1] * features[b, c, f + 1])
-                sum_2 += np.float64(weights[f + 2] * features[b, c, f + 2])
-                sum_3 += np.float64(weights[f + 3] * features[b, c, f + 3])
-            score = (sum_0 + sum_1) + (sum_2 + sum_3)
-            for f in range(size, weights.shape[0]):
-                score += np.float64(weights[f] * features[b, c, f])
-            if is_random:
-                # Adding Gumbel noise to the scores makes the best one a draw from their softmax.
-                streams[b] += _GAMMA
-                word = streams[b]
-                word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                word = word ^ (word >> np.uint64(31))
-                uniform = (np.float64(word >> np.uint64(11)) + 0.5) / 9007199254740992.0
-                score -= np.log(-np.log(uniform))
-            better = times < best_repeats or (times == best_repeats and score > best_score)
-            if best < 0 or better:
-                best = np.int64(c)
-                best_repeats = times
-                best_score = score
-        if best_repeats >= PATIENCE or used[b] >= _FULL:
-            idle_stages[b] = stages[b]
-        idle[b] = idle[b] + 1 if keys[b, best] == _SAME_TABLEAU else 0
-        choices[b] = best
-        played[b] = actions[b, best]
-
-
-class Guide(Agent):
-    """The linear move chooser.
+class Guide(LinearChooser):
+    """The trained linear chooser.
 
     Args:
         rules: the rules of the game.
-        weights: float32[F], else those trained for the rules are read.
-        is_random: draw moves from the softmax of their scores, for training.
 
     Raises:
-        ValueError: a weights file that does not fit the features.
+        ValueError: the weights file of these rules does not fit the features.
     """
 
-    def __init__(
-        self,
-        rules: KlondikeRules | None = None,
-        *,
-        weights: np.ndarray | None = None,
-        is_random: bool = False,
-    ) -> None:
-        super().__init__(rules)
-        self.actions = best_actions(self.rules)
-        self.weights = load_weights(weights_file(self.rules)) if weights is None else weights
-        self.is_random = is_random
-        self.candidates = Candidates(self.rules)
-        # All stock positions come up in one pass to the end and one more.
-        self.idle_limit = 2 * (24 // self.rules.draw_count + 2)
-
-    def reset(self, num_envs: int, seed: int = 0) -> None:
-        """Prepare for `num_envs` rows, each with a new game."""
-        candidates = self.candidates.keys.shape[1]
-        self._seen = np.zeros((num_envs, SLOTS), dtype=np.uint64)
-        self._visits = np.zeros((num_envs, SLOTS), dtype=np.int32)
-        self._used = np.zeros(num_envs, dtype=np.int64)
-        self._last_stages = np.full(num_envs, -1, dtype=np.int64)
-        self._last_positions = np.zeros(num_envs, dtype=np.uint64)
-        self._idle = np.zeros(num_envs, dtype=np.int64)
-        self._idle_stages = np.full(num_envs, -1, dtype=np.int64)
-        self._streams = np.zeros(num_envs, dtype=np.uint64)
-        self.repeats = np.zeros((num_envs, candidates), dtype=np.int64)
-        self.choices = np.zeros(num_envs, dtype=np.int64)
-        super().reset(num_envs, seed)
-
-    def start_games(self, rows: np.ndarray, seeds: np.ndarray) -> None:
-        """Forget the positions of these rows' last games."""
-        self._last_stages[rows] = -1
-        self._idle_stages[rows] = -1
-        self._streams[rows] = seeds
-
-    def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
-        """The action of the best candidate of each row."""
-        found = self.candidates
-        found.describe(observations, action_masks, self._idle_stages)
-        played = np.empty(len(action_masks), dtype=np.int64)
-        choose(
-            found.features,
-            found.keys,
-            found.actions,
-            found.counts,
-            found.positions,
-            found.stages,
-            action_masks,
-            self.weights,
-            self._streams,
-            self.is_random,
-            self.idle_limit,
-            self._seen,
-            self._visits,
-            self._used,
-            self._last_stages,
-            self._last_positions,
-            self._idle,
-            self._idle_stages,
-            self.repeats,
-            self.choices,
-            played,
-        )
-        return played
+    def __init__(self, rules: KlondikeRules | None = None) -> None:
+        rules = KlondikeRules() if rules is None else rules
+        super().__init__(load_weights(weights_file(rules)), rules)
 
 
 def weights_name(rules: KlondikeRules) -> str:
-    """Which weights play these rules: ``reach-draw1``, ``reach-draw3``, ``turn-draw1``, ``turn-draw3``."""
+    """Which weights play these rules, such as ``reach-draw1`` or ``turn-draw3``."""
     return f"{best_actions(rules)}-draw{1 if rules.draw_count == 1 else 3}"
 
 
@@ -230,7 +52,7 @@ def load_weights(path: Path) -> np.ndarray:
     """Weights of a file as float32[F].
 
     Raises:
-        ValueError: the file does not name exactly the present features, in order, with a number each.
+        ValueError: the file does not name exactly the present features, in order.
     """
     weights = json.loads(path.read_text(encoding="utf-8"))["weights"]
     if tuple(weights) != FEATURES:

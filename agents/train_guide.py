@@ -26,8 +26,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from agents.chooser import LinearChooser
 from agents.features import FEATURES
-from agents.guide import Guide, weights_file
+from agents.guide import weights_file
 from klondike_env.compiled import entry_point
 from klondike_env.deals import FIRST_STREAM_NUMBER, suite
 from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
@@ -127,7 +128,7 @@ class Games:
 
     def play(
         self,
-        agent: Guide,
+        agent: LinearChooser,
         deals: np.ndarray,
         seed: int,
         after_act: Callable[[np.ndarray, np.ndarray], None] | None = None,
@@ -229,8 +230,8 @@ def train(
     if start is not None:
         weights = start.astype(np.float64)
     rng = np.random.default_rng(seed)
-    agent = Guide(rules, weights=weights.astype(np.float32), is_random=True)
-    player = Guide(rules, weights=weights.astype(np.float32))
+    agent = LinearChooser(weights.astype(np.float32), rules, is_random=True)
+    player = LinearChooser(weights.astype(np.float32), rules)
     games = Games(env_id, num_envs, agent.actions)
     validation = np.array(suite("validation", validation_games))
     best, best_value, best_result = weights.copy(), -1.0, {}

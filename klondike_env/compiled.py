@@ -62,7 +62,7 @@ def _with_attributes(arg: Any) -> Any:
     return arg
 
 
-def _load_word_in_python(row: np.ndarray, at: int) -> np.uint64:
+def _load_word_in_python(row: np.ndarray, at: Any) -> np.uint64:
     return np.uint64(int.from_bytes(row[int(at) : int(at) + 8].tobytes(), "little"))
 
 
