@@ -29,7 +29,7 @@ def make_agent(name: str, rules: KlondikeRules | None = None) -> Any:
         rules: that it is to play under, those of ``Klondike-Draw3-v0`` by default.
 
     Raises:
-        ValueError: no such agent, or one that cannot play these rules; one line that says what there is.
+        ValueError: no such agent, or one that cannot play these rules; says what there is.
     """
     path = AGENTS.get(name, name)
     module_name, separator, class_name = path.partition(":")
@@ -41,8 +41,8 @@ def make_agent(name: str, rules: KlondikeRules | None = None) -> Any:
         module = importlib.import_module(module_name)
     except (ImportError, ValueError) as error:
         raise ValueError(f"agent {name!r} cannot be imported: {error}") from error
-    agent_class = getattr(module, class_name, None)
-    if not inspect.isclass(agent_class):
+    agent_class: Any = getattr(module, class_name, None)
+    if not isinstance(agent_class, type):
         classes = sorted(
             key
             for key, value in vars(module).items()
@@ -56,8 +56,8 @@ def make_agent(name: str, rules: KlondikeRules | None = None) -> Any:
     parameters = _parameters(agent_class)
     if "rules" in parameters:
         return agent_class(rules=rules)
-    required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
-    return agent_class(rules) if required else agent_class()
+    needs_some = any(parameter.default is parameter.empty for parameter in parameters.values())
+    return agent_class(rules) if needs_some else agent_class()
 
 
 def _parameters(agent_class: type[Any]) -> dict[str, inspect.Parameter]:

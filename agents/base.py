@@ -23,7 +23,8 @@ def mix(values: np.ndarray) -> np.ndarray:
     """uint64[...] -> uint64[...], each output bit depending on every input bit (SplitMix64's)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    mixed: np.ndarray = values ^ (values >> np.uint64(31))
+    return mixed
 
 
 class RandomStreams:

@@ -1,12 +1,12 @@
 """Agents that score each candidate move and play the best, never going in circles.
 
 A move that recreates a position seen since the last irreversible move is passed over; a position is
-the tableau and the foundations, spaces being interchangeable, and an irreversible move turns a card up
-or plays a stock card. Draws and redeals that have gone through the whole stock twice without a card
-moved are passed over too. If every move is passed over, the one whose position was seen least often is
-played, the better score breaking ties: so the positions that can still be reached are all tried. Once
-even the least seen has been seen `PATIENCE` times, nothing new is in reach and the lowest legal action
-is played, until something irreversible happens or the game ends.
+the tableau and the foundations, spaces being interchangeable, and an irreversible move turns a card
+up or plays a stock card. Draws and redeals that have gone through the whole stock twice without a
+card moved are passed over too. If every move is passed over, the one whose position was seen least
+often is played, the better score breaking ties: so the positions that can still be reached are all
+tried. Once even the least seen has been seen `PATIENCE` times, nothing new is in reach and the
+lowest legal action is played, until something irreversible happens or the game ends.
 
 All this comes from observations alone: face-down and stock cards are counted, and when a count
 changes, or a new game begins, the record of positions starts anew.

@@ -1,19 +1,20 @@
-"""What a player can say about each legal move, as numbers: the senses of `guide` and of learned agents.
+"""What a player can say about each legal move, as numbers, for `guide` and learned agents.
 
-Only observation arrays and the legal mask come in, so a hidden card cannot leak: a face-down card is
-known by its number in the pile alone. Each row of the batch becomes a list of *candidates*, at most
-`MAX_CANDIDATES`. A candidate is an action to play now, its features, and a key of the position that it
-makes, by which repeats can be told.
+Only observation arrays and the legal mask come in, so a hidden card cannot leak: a face-down card
+is known by its number in the pile alone. Each row of the batch becomes a list of *candidates*, at
+most `MAX_CANDIDATES`. A candidate is an action to play now, its features, and a key of the position
+that it makes, by which repeats can be told.
 
-Candidates are the legal actions with two changes. Of several spaces only the first is offered, since
-spaces are interchangeable. And with the `turn` actions, playing a later stock card that was seen on an
-earlier pass is a candidate too, whose action is the draw or redeal that leads there.
+Candidates are the legal actions with two changes. Of several spaces only the first is offered,
+since spaces are interchangeable. And with the `turn` actions, playing a later stock card that was
+seen on an earlier pass is a candidate too, whose action is the draw or redeal that leads there.
 
-One step of look-ahead: nearly all features describe the position after the move, as far as the player
-knows it. Its heart is the *reveal cost* of a pile, the number of preparing moves before its next
-face-down card can be turned up, from a relaxed plan in which preparations do not disturb each other.
-A card's host costs nothing if it is on top of a pile, one move more than its own host if it is a
-stock card that draws can reach or the top of a foundation, and one move if the card on it can go up.
+One step of look-ahead: nearly all features describe the position after the move, as far as the
+player knows it. Its heart is the *reveal cost* of a pile, the number of preparing moves before its
+next face-down card can be turned up, from a relaxed plan in which preparations do not disturb each
+other. A card's host costs nothing if it is on top of a pile, one move more than its own host if it
+is a stock card that draws can reach or the top of a foundation, and one move if the card on it can
+go up.
 """
 
 from __future__ import annotations
@@ -143,22 +144,19 @@ def _is_red(card: int) -> bool:
     return 13 <= card < 39
 
 
-_HOSTS = np.array(  # [52, 2]: the cards that a card may lie on, -1 for kings
-    [
-        ([other for other in range(52) if other % 13 == card % 13 + 1 and _is_red(other) != _is_red(card)]
-         or [-1, -1])
-        for card in range(52)
-    ],
-    dtype=np.int64,
-)  # fmt: skip
-_GUESTS = np.array(  # [52, 2]: the cards that may lie on a card, -1 for aces
-    [
-        ([other for other in range(52) if other % 13 == card % 13 - 1 and _is_red(other) != _is_red(card)]
-         or [-1, -1])
-        for card in range(52)
-    ],
-    dtype=np.int64,
-)  # fmt: skip
+def _cards_beside(card: int, step: int) -> list[int]:
+    """The two cards of the other colour that are `step` ranks higher, -1 where there are none."""
+    found = [
+        other
+        for other in range(52)
+        if other % 13 == card % 13 + step and _is_red(other) != _is_red(card)
+    ]
+    return found or [-1, -1]
+
+
+# [52, 2]: the cards that a card may lie on, and those that may lie on it.
+_HOSTS = np.array([_cards_beside(card, 1) for card in range(52)], dtype=np.int64)
+_GUESTS = np.array([_cards_beside(card, -1) for card in range(52)], dtype=np.int64)
 _TWIN = np.array(
     [
         next(
@@ -173,7 +171,7 @@ _TWIN = np.array(
 
 
 def _position_keys() -> np.ndarray:
-    """uint64[52, 64]: a random number for each card lying on each card, on a space or face-down card."""
+    """uint64[52, 64]: a random number for each card on each card, a space or a face-down card."""
     state = np.arange(1, 52 * 64 + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -191,8 +189,8 @@ _UP, _MOVE, _STOCK_UP, _STOCK_MOVE, _BACK, _DRAW, _REDEAL = range(7)
 def _reachable(talon, size, waste_size, draw_count, can_pass, without, without_too):  # type: ignore[no-untyped-def]
     """Bit set of the cards that draws (and redeals if `can_pass`) bring to the top of the waste.
 
-    `size` and `waste_size` count `talon` without its cards at `without` and `without_too`, places of
-    the full talon, -1 for none.
+    `size` and `waste_size` count `talon` without its cards at `without` and `without_too`, places
+    of the full talon, -1 for none.
     """
     first = min(without, without_too)
     last = max(without, without_too)
@@ -322,9 +320,11 @@ def describe(  # type: ignore[no-untyped-def]
             base_now[i] = _NO_CARD
             if size == 0:
                 if space < 0:
-                    space = i
+                    space = np.int64(i)
                 continue
-            parent = np.int64(_ON_FACE_DOWN if hidden > 0 else _ON_SPACE)
+            parent = np.int64(_ON_SPACE)
+            if hidden > 0:
+                parent = np.int64(_ON_FACE_DOWN)
             for k in range(hidden, size):
                 card = np.int64(tableau[b, i, k]) - 1
                 seen |= _BITS[card]
@@ -463,7 +463,6 @@ def describe(  # type: ignore[no-untyped-def]
             redeals_after = redeals
             after_seen = seen
             after_bases = bases
-            waiting_base = np.int64(-1)  # the run that this move takes off its pile
 
             card = np.int64(-1)  # the card that moves, the lowest of a run
             if kind == _UP:
@@ -496,7 +495,6 @@ def describe(  # type: ignore[no-untyped-def]
                         if up[top[source] // 13] == top[source] % 13:
                             x[F.split_run_frees_next] = 1
                 elif down_now[source] > 0:
-                    waiting_base = card
                     down[source] -= 1
                     after_bases &= ~_BITS[card]
                     top[source] = _NO_CARD
@@ -533,9 +531,9 @@ def describe(  # type: ignore[no-untyped-def]
                 x[F.take_back] = 1
                 x[F.take_back_rank] = card % 13 / 12.0
             elif kind == _DRAW:
-                waste_after = min(waste_size + draw_count, talon_size)
+                waste_after = np.int64(min(waste_size + draw_count, talon_size))
             else:
-                waste_after = 0
+                waste_after = np.int64(0)
                 if redeals > 0:
                     redeals_after = redeals - 1
             if later[c] > 0 or kind == _DRAW or kind == _REDEAL:
@@ -707,7 +705,7 @@ def describe(  # type: ignore[no-untyped-def]
                 elif place_4 & bit != 0:
                     cost = np.int64(3)
                 if same_suit and top[i] != bottom:
-                    cost = min(cost + bottom % 13 - top[i] % 13, _INF)
+                    cost = min(cost + bottom % 13 - top[i] % 13, np.int64(_INF))
                 if top[i] == bottom:
                     # Up to its foundation, after the cards of its suit that are open.
                     missing = bottom % 13 - up[bottom // 13]

@@ -7,11 +7,11 @@
 5. foundation to tableau
 6. tableau to tableau without turning a card up
 
-Readings: of several moves of one priority the lowest action id is played. Moves that repeat an earlier
-state are barred, as in the paper; `agents.chooser` says what is played when all do. The order goes on
-when nothing is face down any more, where the paper starts a search. Where draws are actions of their
-own they come last, redeals after them; a stock card seen on an earlier pass counts as a stock card
-while draws lead to it, later ones after sooner ones.
+Readings: of several moves of one priority the lowest action id is played. Moves that repeat an
+earlier state are barred, as in the paper; `agents.chooser` says what is played when all do. The
+order goes on when nothing is face down any more, where the paper starts a search. Where draws are
+actions of their own they come last, redeals after them; a stock card seen on an earlier pass counts
+as a stock card while draws lead to it, later ones after sooner ones.
 """
 
 from __future__ import annotations

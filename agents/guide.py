@@ -1,8 +1,8 @@
 """`guide`: the strongest fast player of single moves. Scores each legal move and plays the best.
 
-The score is linear in the features of `agents.features`, and `agents.train_guide` finds the weights;
-`agents.chooser` keeps it from going in circles. It is deterministic: of equal moves it plays the one
-with the lowest id.
+The score is linear in the features of `agents.features`, and `agents.train_guide` finds the
+weights; `agents.chooser` keeps it from going in circles. It is deterministic: of equal moves it
+plays the one with the lowest id.
 
 Which weights play which rules: `reach` where going through the stock is free, else `turn`; those of
 draw 1 for draw 1, those of draw 3 for every other draw count.

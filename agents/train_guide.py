@@ -2,10 +2,11 @@
 
 Each update plays a batch of training deals, several games a deal, drawing moves from the softmax of
 their scores. A game's return is compared with the mean of the other games of its deal, which takes
-most of the luck of the deal out of the gradient. The step is the natural one: the gradient divided by
-the Fisher information of the policy, scaled to a fixed change of the policy a game. A game is given up
-as lost when every move repeats a position. Deals come from the range that `reset(seed=...)` draws on;
-the weights kept are those that play the `validation` suite best, without randomness.
+most of the luck of the deal out of the gradient. The step is the natural one: the gradient divided
+by the Fisher information of the policy, scaled to a fixed change of the policy a game. A game is
+given up as lost when every move repeats a position. Deals come from the range that
+`reset(seed=...)` draws on; the weights kept are those that play the `validation` suite best,
+without randomness.
 
     python -m agents.train_guide --env Klondike-Draw3-v0 --updates 60 --seed 1
 """
@@ -140,7 +141,7 @@ class Games:
             agent: who plays.
             deals: int64[M].
             seed: of the agent's random numbers.
-            after_act: called with (playing rows bool[N], given-up rows bool[N]) after each decision.
+            after_act: called with (playing rows bool[N], given-up rows bool[N]) at each decision.
             on_end: called with (row, place in `deals`) as a game ends.
 
         Returns:
@@ -182,10 +183,39 @@ class Games:
                 mask = np.zeros(size, dtype=np.bool_)
                 mask[free] = True
                 numbers = np.where(mask, deals[np.maximum(games, 0)], deals[0])
-                observations, infos = self.env.reset(
-                    options={"reset_mask": mask, "deal": numbers}
-                )
+                observations, infos = self.env.reset(options={"reset_mask": mask, "deal": numbers})
         return won, cards
+
+
+class Record:
+    """What an update needs of its games: the gradient of each and the Fisher information of all."""
+
+    def __init__(self, agent: LinearChooser, num_envs: int, num_games: int) -> None:
+        size = len(agent.weights)
+        self.agent = agent
+        self.running = np.zeros((num_envs, size))
+        self.per_game = np.zeros((num_games, size))
+        self.fisher = np.zeros((size, size))
+        self.decisions = 0
+
+    def after_act(self, is_playing: np.ndarray, is_given_up: np.ndarray) -> None:
+        """Add the decisions just made."""
+        agent = self.agent
+        self.decisions += accumulate(
+            agent.candidates.features,
+            agent.candidates.counts,
+            agent.repeats,
+            agent.choices,
+            agent.weights,
+            is_playing & ~is_given_up,
+            self.running,
+            self.fisher,
+        )
+
+    def on_end(self, row: int, game: int) -> None:
+        """Keep the gradient of a game that has ended."""
+        self.per_game[game] = self.running[row]
+        self.running[row] = 0.0
 
 
 def train(
@@ -240,40 +270,27 @@ def train(
     for update in range(1, updates + 1):
         numbers = rng.integers(FIRST_STREAM_NUMBER, 2**63, size=deals_per_update)
         deals = np.repeat(numbers, games_per_deal)
-        running = np.zeros((num_envs, size))
-        per_game = np.zeros((len(deals), size))
-        fisher = np.zeros((size, size))
-        decisions = 0
         agent.weights = weights.astype(np.float32)
 
-        def after_act(is_playing: np.ndarray, is_given_up: np.ndarray) -> None:
-            nonlocal decisions
-            found = agent.candidates
-            decisions += accumulate(
-                found.features, found.counts, agent.repeats, agent.choices, agent.weights,
-                is_playing & ~is_given_up, running, fisher,
-            )  # fmt: skip
-
-        def on_end(row: int, game: int) -> None:
-            per_game[game] = running[row]
-            running[row] = 0.0
-
-        won, cards = games.play(agent, deals, int(rng.integers(2**32)), after_act, on_end)
+        record = Record(agent, num_envs, len(deals))
+        won, cards = games.play(
+            agent, deals, int(rng.integers(2**32)), record.after_act, record.on_end
+        )
         returns = np.where(won, 1.0, cards_weight * cards / 51)
         by_deal = returns.reshape(-1, games_per_deal)
         others = (by_deal.sum(1, keepdims=True) - by_deal) / (games_per_deal - 1)
-        gradient = ((by_deal - others).reshape(-1) @ per_game) / len(deals)
-        fisher = np.triu(fisher) + np.triu(fisher, 1).T
+        gradient = ((by_deal - others).reshape(-1) @ record.per_game) / len(deals)
+        fisher = np.triu(record.fisher) + np.triu(record.fisher, 1).T
         fisher *= FISHER_SHARE / len(deals)
         fisher += np.eye(size) * (1e-3 * np.trace(fisher) / size + 1e-8)
         direction = np.linalg.solve(fisher, gradient)
         now = step_size * (1 - 0.9 * (update - 1) / max(updates - 1, 1))
         weights += direction * np.sqrt(2 * now / max(gradient @ direction, 1e-12))
-        # The mean of the late weights plays better than any of them: the noise of the steps averages out.
+        # The mean of the late weights plays better than any: the noise of the steps averages out.
         average = weights if update < 10 else average + (weights - average) * max(0.1, 1 / update)
         line = (
             f"update {update}/{updates}: return {returns.mean():.4f}, won {won.mean():.4f} of"
-            f" {len(deals)}, {decisions / len(deals):.0f} moves a game,"
+            f" {len(deals)}, {record.decisions / len(deals):.0f} moves a game,"
             f" {time.perf_counter() - begun:.0f} s"
         )
         if update % validate_every == 0 or update == updates:
@@ -320,7 +337,7 @@ def main(arguments: list[str] | None = None) -> None:
         validation_games=options.validation_games,
         validate_every=options.validate_every,
         seed=options.seed,
-        progress=lambda line: print(line, flush=True),  # noqa: T201
+        progress=lambda line: print(line, flush=True),
     )
     output = options.output or weights_file(rules)
     given = sys.argv[1:] if arguments is None else arguments
@@ -334,7 +351,7 @@ def main(arguments: list[str] | None = None) -> None:
         "weights": {name: round(float(w), 4) for name, w in zip(FEATURES, weights, strict=True)},
     }
     output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    print(f"wrote {output}")  # noqa: T201
+    print(f"wrote {output}")
 
 
 if __name__ == "__main__":

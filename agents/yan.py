@@ -1,7 +1,7 @@
 """`yan`: the heuristic of Yan, Diaconis, Rusmevichientong and Van Roy (NIPS 2004).
 
-The move with the highest score is played; of these the one with the highest priority; of these one at
-random.
+The move with the highest score is played; of these the one with the highest priority; of these one
+at random.
 
 =====================================================================  =====
 move                                                                   score
@@ -22,12 +22,12 @@ stock or waste king, its queen face down                                        
 any other                                                                       0
 ==============================================================================  ========
 
-Readings. The heuristic was made for thoughtful play; here it uses what a player may know. A king has two
-matching queens, those of the other colour: one in sight is enough for 1, and -1 is for both face down.
-While stock cards are unseen, nobody knows which cards are face down, so a queen not in sight counts 0
-then. Tableau cards that go up to a foundation get the first two priorities too. A draw or redeal is
-`any other` move. The paper counts a repeated configuration as lost; an agent cannot resign, so moves that
-repeat are passed over as `agents.chooser` says.
+Readings. The heuristic was made for thoughtful play; here it uses what a player may know. A king
+has two matching queens, those of the other colour: one in sight is enough for 1, and -1 is for both
+face down. While stock cards are unseen, nobody knows which cards are face down, so a queen not in
+sight counts 0 then. Tableau cards that go up to a foundation get the first two priorities too. A
+draw or redeal is `any other` move. The paper counts a repeated configuration as lost; an agent
+cannot resign, so moves that repeat are passed over as `agents.chooser` says.
 """
 
 from __future__ import annotations
