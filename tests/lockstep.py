@@ -93,7 +93,7 @@ def play_both(
     game = Game(rules, deck=deck.tolist(), actions=actions)
     observation, info = env.reset(options={"deal": number})
     assert info["deal"] == number
-    _compare(env, game, observation, info)
+    compare(env, game, observation, info)
     terminated = truncated = False
     while not (terminated or truncated):
         mask = info["action_mask"]
@@ -103,7 +103,7 @@ def play_both(
         assert terminated == expected["terminated"]
         assert info["outcome"] == expected["outcome"]
         assert paid == _expected_reward(expected, reward)
-        _compare(env, game, observation, info)
+        compare(env, game, observation, info)
     return str(info["outcome"])
 
 
@@ -116,7 +116,7 @@ def _expected_reward(expected: dict[str, Any], reward: str) -> float:
     }[reward]
 
 
-def _compare(env: Any, game: Game, observation: Any, info: Any) -> None:
+def compare(env: Any, game: Game, observation: Any, info: Any) -> None:
     expected = game.observation()
     assert observation.keys() == expected.keys()
     for key, values in expected.items():

@@ -1,4 +1,4 @@
-"""The reference Klondike against worked examples and against faults reported in other programs.
+"""Worked examples of the rules, and faults reported in other programs, on both engines at once.
 
 Comments name the public report that a case comes from.
 """
@@ -6,10 +6,12 @@ Comments name the public report that a case comes from.
 from __future__ import annotations
 
 import random
+from copy import deepcopy
 from fractions import Fraction
 
 import pytest
 
+from tests.paired import Game
 from tests.reference.building import (
     TURN_ACTIONS,
     easy_deck,
@@ -20,7 +22,7 @@ from tests.reference.building import (
     whole_position,
 )
 from tests.reference.cards import CARDS, face_up_cards
-from tests.reference.klondike import Game, Rules
+from tests.reference.klondike import Rules
 from tests.reference.klondike_actions import REACH_MOVES, TURN_MOVES, Move
 
 DRAW1 = Rules(draw_count=1)
@@ -713,7 +715,7 @@ def test_every_masked_action_is_playable_and_no_other():
     for _ in range(30):
         before = game.position()
         for action, bit in enumerate(game.mask()):
-            trial = game.copy()
+            trial = deepcopy(game)
             if bit:
                 trial.step(action)
                 assert trial.position() != before
