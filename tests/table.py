@@ -122,7 +122,7 @@ class Table:
         before = self.game.get_state()
         with pytest.raises(IllegalMoveError, match=r"is illegal: \w"):
             self.game.step(self.action(text))
-        assert self.game.get_state().tobytes() == before.tobytes()
+        assert (self.game.get_state() == before).all()
 
 
 def make_vec(env_id: str = "Klondike-Draw3-v0", num_envs: int = 4, **options: Any) -> Any:

@@ -151,7 +151,7 @@ def test_the_talon_only_ever_loses_cards(draw_count: int, actions: str) -> None:
             assert after == before
             if terminated:
                 break
-    assert plays > 3
+    assert plays >= 3
 
 
 # Redeals

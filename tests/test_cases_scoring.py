@@ -189,8 +189,9 @@ def test_vegas_pays_five_a_card_from_minus_the_stake(env_id: str) -> None:
 
 def test_vegas_takes_the_five_dollars_back() -> None:
     deck = easy_deck()
-    deck[0], deck[deck.index(26)] = 26, deck[0]  # AH alone on pile 1
-    deck[7], deck[deck.index(40)] = 40, deck[7]  # 2S on pile 2
+    for place, card in ((0, 26), (7, 40)):  # AH alone on pile 1, 2S on pile 2
+        other = deck.index(card)
+        deck[place], deck[other] = deck[other], deck[place]
     table = Table(deck=deck, env_id=VEGAS, reward="score")
     scores = [table.score]
     for move, reward in (("T1>F", 5), ("H>T2", -5)):
