@@ -35,7 +35,7 @@ def playthrough(env_id: str) -> str:
         action = choose(observation, info["action_mask"], legal)
         observation, reward, terminated, truncated, info = env.step(action)
         paid = f"  {reward:+g}" if reward else ""
-        lines.append(f"{step + 1:>3}  {MOVES['turn'][action]:<7}{paid}")
+        lines.append(f"{step + 1:>3}  {MOVES['turn'][action]:<7}{paid}".rstrip())
         if terminated or truncated:
             break
     ending = f"{info['outcome'] or 'goes on'}, score {info['score']}"
