@@ -243,7 +243,14 @@ def test_a_benchmark_of_random_play_repeats() -> None:
     # Farama-Foundation/Gymnasium #185
     agents = pytest.importorskip("agents")
     runs = [
-        evaluate(agents.make_agent("random"), "Klondike-Draw3-v0", range(40), seed=seed, **options)
+        evaluate(
+            agents.make_agent("random"),
+            "Klondike-Draw3-v0",
+            range(20),
+            seed=seed,
+            max_episode_steps=300,
+            **options,
+        )
         for seed, options in ((5, {}), (5, {}), (5, {"num_envs": 3}), (6, {}))
     ]
     shown = [[facts(record) for record in run.records] for run in runs]
@@ -270,7 +277,11 @@ def other_batch(mode: str, num_envs: int, **vector_kwargs: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("context", "num_envs"),
-    [("fork", 8), pytest.param("spawn", 2), pytest.param("spawn", 8, marks=pytest.mark.slow)],
+    [
+        ("fork", 8),
+        pytest.param("spawn", 2, marks=pytest.mark.slow),
+        pytest.param("spawn", 8, marks=pytest.mark.slow),
+    ],
 )
 def test_rows_play_different_deals_in_one_process_and_in_many(context: str, num_envs: int) -> None:
     # Farama-Foundation/Minigrid #173, hill-a/stable-baselines #79, stepjam/RLBench #92
@@ -680,7 +691,9 @@ def test_masks_are_found_through_wrappers(sb3: Any, start: str, actions: str) ->
     from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
 
     def make() -> Any:
-        return Monitor(gym.make("Klondike-Draw3-v0", actions=actions, max_episode_steps=50))
+        return Monitor(
+            gym.make("klondike_env:Klondike-Draw3-v0", actions=actions, max_episode_steps=50)
+        )
 
     size = {"turn": 87, "reach": 269}[actions]
     single = make()
