@@ -14,20 +14,6 @@ from klondike_env import IllegalMoveError
 from klondike_env.cards import CARDS
 from klondike_env.games.klondike.moves import MOVES, parse_move
 
-DEAD = {
-    "tableau": [
-        "6C",
-        "(AC) 8C",
-        "(AD)(5D) 8S",
-        "(7D)(9D)(JD) TC",
-        "(KD)(AH)(2H)(3H) TS",
-        "(4H)(5H)(6H)(7H)(8H) QC",
-        "(9H)(TH)(JH)(QH)(KH)(AS) QS",
-    ],
-    "stock": "2C 3C 4C 5C 7C 9C JC KC 2S 3S 4S 5S 6S 7S 9S JS KS 2D 3D 4D 6D 8D TD QD",
-}
-"""Nothing can ever be played here, whatever the draw count, passes and runs."""
-
 
 def cards_shown(row: np.ndarray) -> str:
     """The cards of one row of an observation as text; `##` for a card that does not show."""

@@ -21,7 +21,7 @@ from klondike_env.cards import CARDS
 from klondike_env.games.base import REWARDS
 from klondike_env.games.klondike.moves import MOVES
 from tests.reference.building import easy_deck, whole_position
-from tests.table import DEAD, Table, cards_of, make_vec
+from tests.table import Table, cards_of, make_vec
 
 REACH_AND_TURN = pytest.mark.parametrize("actions", ["turn", "reach"])
 UP_BUT_KING_OF_SPADES = {"C": 13, "D": 13, "H": 13, "S": 12}
@@ -407,6 +407,19 @@ def test_a_part_run_moved_there_and_back_gains_nothing_and_ends_at_the_limit(
 
 
 # Ends
+
+DEAD = {
+    "tableau": [
+        "6C",
+        "(AC) 8C",
+        "(AD)(5D) 8S",
+        "(7D)(9D)(JD) TC",
+        "(KD)(AH)(2H)(3H) TS",
+        "(4H)(5H)(6H)(7H)(8H) QC",
+        "(9H)(TH)(JH)(QH)(KH)(AS) QS",
+    ],
+    "stock": "2C 3C 4C 5C 7C 9C JC KC 2S 3S 4S 5S 6S 7S 9S JS KS 2D 3D 4D 6D 8D TD QD",
+}
 
 
 @pytest.mark.parametrize("draw_count", [1, 2, 3, 4, 24])
