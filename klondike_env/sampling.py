@@ -77,8 +77,9 @@ def sample_actions(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """
     if masks.ndim != 2 or masks.dtype.char not in "?b":
         raise ValueError(f"masks are int8 or bool of shape [B, A], not {masks.dtype} {masks.shape}")
-    if masks.dtype.char == "?" or not masks.flags.c_contiguous:
-        masks = np.ascontiguousarray(masks).view(np.int8)
+    if not (masks.dtype.char == "b" and masks.flags.carray):
+        # A plain copy: other forms of array would have the kernel compiled anew.
+        masks = np.array(masks, dtype=np.int8, order="C")
     actions = np.empty(len(masks), dtype=np.int64)
     row = _sample(masks, np.uint64(rng.random() * 2**53), actions)
     if row >= 0:

@@ -18,8 +18,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import klondike_env
-from klondike_env import IllegalMoveError, KlondikeRules
+from klondike_env import IllegalMoveError, KlondikeRules, sampling
 from klondike_env.games.base import REWARDS
+from klondike_env.games.klondike import kernels
 from klondike_env.games.klondike.rules import PRESETS
 from tests.reference.building import easy_deck, whole_position
 
@@ -370,3 +371,70 @@ print(env.step(0)[4]["deal"])
         pytest.skip("another user cannot run this Python")
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == gym.make("Klondike-Draw3-v0").reset(seed=1)[1]["deal"]
+
+
+@pytest.mark.parametrize("options", [{"actions": "reach"}, {"passes": 1}, {"cards_known": True}])
+def test_states_of_other_rules_or_actions_are_refused(options: dict[str, Any]) -> None:
+    """A foreign state would show hidden cards or leave the arrays."""
+    env = gym.make("Klondike-Draw3-v0").unwrapped
+    env.reset(seed=1)
+    other = gym.make("Klondike-Draw3-v0", **options).unwrapped
+    other.reset(seed=2)
+    before = other.get_state()
+    with pytest.raises(ValueError, match="other rules or another action set"):
+        other.set_state(env.get_state())
+    assert (other.get_state() == before).all()
+    env.reset(options={"position": env.position()})
+    twin = gym.make("Klondike-Draw3-v0", reward="cards").unwrapped
+    twin.set_state(env.get_state())
+
+
+@pytest.mark.parametrize("actions", ["turn", "reach"])
+def test_an_ignored_action_ends_a_dead_deal_too(actions: str) -> None:
+    position = {
+        "tableau": [
+            "6C", "(AC) 8C", "(AD)(5D) 8S", "(7D)(9D)(JD) TC", "(KD)(AH)(2H)(3H) TS",
+            "(4H)(5H)(6H)(7H)(8H) QC", "(9H)(TH)(JH)(QH)(KH)(AS) QS",
+        ],
+        "rest": "stock",
+    }  # fmt: skip
+    env = gym.make("Klondike-Draw1-v0", actions=actions, illegal="ignore")
+    env.reset(options={"position": position})
+    _, _, terminated, _, info = env.step(1)
+    assert terminated
+    assert info["outcome"] == "stuck"
+    live = gym.make("Klondike-Draw1-v0", actions=actions, illegal="ignore")
+    live.reset(options={"deal": 7})
+    bad = int(np.flatnonzero(live.unwrapped.action_masks() == 0)[0])
+    assert live.step(bad)[2:4] == (False, False)
+
+
+@pytest.mark.parametrize(("key", "value"), [("score", 2**63), ("moves", 2**31), ("redeals", 2**40)])
+def test_numbers_too_large_for_a_position_are_refused(key: str, value: int) -> None:
+    env = gym.make("Klondike-Windows-Draw1-v0").unwrapped
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match=f"{key} lies from"):
+        env.reset(options={"position": {**env.position(), key: value}})
+
+
+def test_an_unknown_render_mode_is_a_type_error() -> None:
+    """Stable-Baselines3's make_vec_env asks for pictures first and falls back on TypeError."""
+    with pytest.warns(UserWarning, match="render_mode"), pytest.raises(TypeError, match="ansi"):
+        gym.make("Klondike-Draw3-v0", render_mode="rgb_array")
+
+
+def test_odd_arrays_do_not_compile_kernels_anew() -> None:
+    envs = gym.make_vec("Klondike-Draw3-v0", num_envs=4, vectorization_mode="vector_entry_point")
+    _, infos = envs.reset(seed=np.array(5))
+    rng = np.random.default_rng(0)
+    envs.step(klondike_env.sample_actions(infos["action_mask"], rng))
+    compiled = [len(kernels.step.signatures), len(sampling._sample.signatures)]
+    envs.reset()
+    frozen = np.zeros(4, dtype=np.int64)
+    frozen.flags.writeable = False
+    envs.step(frozen)
+    envs.step(np.zeros(8, dtype=np.int32)[::2])
+    infos["action_mask"].flags.writeable = False
+    klondike_env.sample_actions(infos["action_mask"], rng)
+    klondike_env.sample_actions(np.asfortranarray(infos["action_mask"]), rng)
+    assert [len(kernels.step.signatures), len(sampling._sample.signatures)] == compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import operator
 from collections.abc import Mapping, Sequence
@@ -93,6 +94,33 @@ class Setup:
         return self.game.encode_rules(self.rules, self.actions)
 
     @property
+    def key(self) -> int:
+        """A number (64 bits) for game, rules and action set: states carry it."""
+        text = f"{self.game.name} {self.rules} {self.actions}"
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+    def new_states(self, num_envs: int) -> np.ndarray:
+        """States [N] before their first game."""
+        states = np.zeros(num_envs, dtype=self.game.state_dtype)
+        states["setup"] = self.key
+        return states
+
+    def check_states(self, states: object, num_envs: int) -> np.ndarray:
+        """A copy of states that `get_state` of a like environment gave.
+
+        Raises:
+            ValueError: states of another game, number, rule set or action set.
+        """
+        dtype = self.game.state_dtype
+        if not isinstance(states, np.ndarray) or states.dtype != dtype:
+            raise ValueError(f"not a state of {self.game.name}: take one from get_state()")
+        if states.shape != (num_envs,):
+            raise ValueError(f"a state of {states.size} games does not fit {num_envs}")
+        if (states["setup"] != self.key).any():
+            raise ValueError("a state of an environment with other rules or another action set")
+        return states.copy()
+
+    @property
     def num_actions(self) -> int:
         return self.game.action_sets[self.actions]
 
@@ -115,7 +143,8 @@ class Setup:
 
     def check_render_mode(self, render_mode: str | None) -> str | None:
         if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(
+            # TypeError is what Stable-Baselines3 takes as "this mode is not supported".
+            raise TypeError(
                 f"render_mode is None or one of {', '.join(RENDER_MODES)}, not {render_mode!r}"
             )
         return render_mode
@@ -224,7 +253,7 @@ def start_games(
             for row, position in zip(rows, values, strict=True)
         ]
         for row, new in zip(rows, parsed, strict=True):
-            new["stream"] = states["stream"][row]
+            new["stream"], new["setup"] = states["stream"][row], setup.key
             states[row] = new[0]
         return
     if kind == "deck":

@@ -57,7 +57,7 @@ class SolitaireEnv(gym.Env[Any, Any]):
         self.observation_space = setup.observation_space()
         self._rules = setup.encode_rules()
         self._views = Views(setup, 1)
-        self._state = np.zeros(1, dtype=self.game.state_dtype)
+        self._state = setup.new_states(1)
         self._is_seeded = False
         self._is_running = False
         self._step_options = (0, False, setup.reward_code, illegal == "ignore", 0, 1)
@@ -179,13 +179,7 @@ class SolitaireEnv(gym.Env[Any, Any]):
         Raises:
             ValueError: not a state of this game.
         """
-        if (
-            not isinstance(state, np.ndarray)
-            or state.dtype != self._state.dtype
-            or state.shape != (1,)
-        ):
-            raise ValueError(f"not a state of {self.game.name}: take one from get_state()")
-        self._state = state.copy()
+        self._state = self.setup.check_states(state, 1)
         self._is_seeded = True
         self._is_running = not state["has_ended"][0]
         return self.observe()

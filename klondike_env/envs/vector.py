@@ -92,7 +92,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self._rules = setup.encode_rules()
         self._views = Views(setup, self.num_envs)
-        self._state = np.zeros(self.num_envs, dtype=self.game.state_dtype)
+        self._state = setup.new_states(self.num_envs)
         self._step_options = (
             int(max_episode_steps or 0),
             self.autoreset_mode == AutoresetMode.NEXT_STEP,
@@ -234,7 +234,8 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 f"actions are {self.num_envs} whole numbers in one row, not of type {array.dtype}"
                 f" and shape {array.shape}"
             )
-        return array.astype(np.int64, copy=False)
+        # A plain copy: read-only or strided arrays would have the kernel compiled anew.
+        return np.array(array, dtype=np.int64)
 
     def _step_rows(self, actions: np.ndarray, *arrays: Any) -> None:
         kernels = self.game.kernels
@@ -334,14 +335,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         Raises:
             ValueError: not a state of so many games of this kind.
         """
-        if not isinstance(state, np.ndarray) or (state.dtype, state.shape) != (
-            self._state.dtype,
-            self._state.shape,
-        ):
-            raise ValueError(
-                f"not a state of {self.num_envs} {self.game.name} games: take one from get_state()"
-            )
-        self._state = state.copy()
+        self._state = self.setup.check_states(state, self.num_envs)
         self._is_seeded = self._is_started = True
         return self._observe()
 
@@ -363,5 +357,5 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return copy
 
 
-def _is_number(seed: object) -> bool:
-    return seed is not None and not isinstance(seed, (list, tuple, np.ndarray))
+def _is_number(seed: Any) -> bool:
+    return seed is not None and np.ndim(seed) == 0

@@ -26,6 +26,7 @@ OUTCOMES = ("", "won", "stuck")
 
 COMMON_FIELDS = {
     "deal": "deal number, -1 for a deck or position that was handed in",
+    "setup": "which rules and action set the record belongs to (envs.setup.Setup.key)",
     "stream": "state of the stream that the next deal number comes from",
     "score": "the game's score so far",
     "foundation_cards": "cards on the foundations",

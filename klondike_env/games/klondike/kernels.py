@@ -612,6 +612,8 @@ def step(
             else:
                 if not ignore_illegal or _is_playable(state, actions[row], num_actions):
                     _play(state, actions[row], terms)
+                elif not _find_legal(state, terms):
+                    state.outcome = STUCK  # a deal dead on arrival ends with its first step
             state.steps += 1
             if reward == REWARD_WIN:
                 rewards[row] = np.float64(state.outcome == WON)

@@ -48,6 +48,7 @@ STATE = np.dtype(
         ("steps", "i4"),
         ("score", "i8"),
         ("deal", "i8"),
+        ("setup", "u8"),
         ("stream", "u8"),
     ],
     align=True,

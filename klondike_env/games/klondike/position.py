@@ -191,8 +191,9 @@ def _whole(position: Mapping[str, Any], key: str, default: int, lowest: int) -> 
         value = operator.index(position[key])
     except TypeError:
         raise ValueError(f"{key} is a whole number, not {position[key]!r}") from None
-    if value < lowest:
-        raise ValueError(f"{key} is at least {lowest} under these rules, not {value}")
+    highest = 2**53 if key == "score" else 10**9
+    if not lowest <= value <= highest:
+        raise ValueError(f"{key} lies from {lowest} to {highest} under these rules, not {value}")
     return value
 
 
