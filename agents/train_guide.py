@@ -230,7 +230,6 @@ def train(
     validation_games: int,
     validate_every: int,
     seed: int,
-    start: np.ndarray | None = None,
     num_envs: int = 512,
     progress: Progress = print,
 ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -248,7 +247,6 @@ def train(
         validation_games: deals of the `validation` suite that each check plays.
         validate_every: updates between checks.
         seed: of deals and moves.
-        start: weights to start from, else `START`.
         num_envs: rows of the vector environment.
         progress: called with a line of text after every update.
 
@@ -257,8 +255,6 @@ def train(
     """
     size = len(FEATURES)
     weights = np.array([START.get(name, 0.0) for name in FEATURES], dtype=np.float64)
-    if start is not None:
-        weights = start.astype(np.float64)
     rng = np.random.default_rng(seed)
     agent = LinearChooser(weights.astype(np.float32), rules, is_random=True)
     player = LinearChooser(weights.astype(np.float32), rules)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 
 from klondike_env import __version__, deals
-from klondike_env.cards import card_text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,24 +51,23 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _deal(options: argparse.Namespace) -> str:
+    # Here, so that `klondike --help` does not wait for the compiler.
+    from klondike_env.envs.klondike import KlondikeEnv
+
     number = _chosen_number(options)
-    deck = deals.deck(number)
-    rows = [[(row, pile) for pile in range(row, 7)] for row in range(7)]
-    places = [place for row in rows for place in row]
-    piles = ["" for _ in range(7)]
-    for card, (row, pile) in zip(deck.tolist(), places, strict=False):
-        piles[pile] += f"({card_text(card)})" if row < pile else f" {card_text(card)}"
-    piles = [pile.strip() for pile in piles]
-    stock = " ".join(card_text(card) for card in deck[28:].tolist())
+    deck = deals.deck(number).tolist()
+    env = KlondikeEnv()
+    env.reset(options={"deal": number})
+    position = env.position()
     if options.json:
-        position = {"tableau": piles, "stock": stock}
-        return json.dumps({"deal": number, "deck": deck.tolist(), "position": position})
+        return json.dumps({"deal": number, "deck": deck, "position": position})
     lines = [
         f"deal {number}",
-        *(f"T{i + 1}  {pile}" for i, pile in enumerate(piles)),
-        f"stock  {stock}",
+        *(f"T{i}  {pile}" for i, pile in enumerate(position["tableau"], start=1)),
+        f"stock  {position['stock']}",
+        f"deck  {' '.join(map(str, deck))}",
     ]
-    return "\n".join([*lines, f"deck  {' '.join(map(str, deck.tolist()))}"])
+    return "\n".join(lines)
 
 
 def _chosen_number(options: argparse.Namespace) -> int:

@@ -112,7 +112,7 @@ def _expected_reward(expected: dict[str, Any], reward: str) -> float:
         "win": float(expected["outcome"] == "won"),
         "score": float(expected["score_change"]),
         "cards": float(expected["foundation_change"]),
-        "progress": expected["foundation_change"] * 0 + float(expected["progress_change"]),
+        "progress": float(expected["progress_change"]),
     }[reward]
 
 

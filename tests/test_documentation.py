@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from klondike_env.envs.klondike import KlondikeEnv
-from klondike_env.games.base import REWARDS
-from klondike_env.games.klondike.layout import observation_fields
+from klondike_env.games.base import COMMON_FIELDS, REWARDS
+from klondike_env.games.klondike.layout import STATE, observation_fields
 from klondike_env.games.klondike.moves import MOVES, action_table, move_text, parse_move
 from klondike_env.games.klondike.rules import KlondikeRules
 
@@ -68,3 +68,7 @@ def test_unknown_moves_are_refused_by_name() -> None:
         move_text(87)
     with pytest.raises(ValueError, match="'T8>F' is no move"):
         parse_move("T8>F")
+
+
+def test_state_record_has_the_fields_every_game_has() -> None:
+    assert set(COMMON_FIELDS) <= set(STATE.names)
