@@ -159,6 +159,7 @@ def test_command_agrees_with_the_library(capsys: pytest.CaptureFixture[str]) -> 
         (["-1"], "from 0 to 2^63 - 1"),
         (["--seed", "-2"], "seed"),
         (["--suite", "test", "--index", "-1"], "suite 'test'"),
+        (["7", "--index", "3"], "name one by --suite"),
         (["seven"], "invalid int value: 'seven'"),
         (["--suite", "train"], "invalid choice: 'train'"),
         ([], "required"),

@@ -15,9 +15,11 @@ from gymnasium.vector import AutoresetMode
 
 import klondike_env
 from klondike_env import ENV_IDS, IllegalMoveError, KlondikeRules, deals, sampling
+from klondike_env.cards import parse_card
 from klondike_env.games.klondike import kernels
 from klondike_env.games.klondike import position as positions
 from klondike_env.games.klondike.game import GAME
+from klondike_env.games.klondike.moves import move_text, parse_move
 from klondike_env.games.klondike.rules import PRESETS
 from tests.lockstep import random_rules
 from tests.reference.building import whole_position
@@ -742,6 +744,32 @@ def test_unknown_ways_to_reset_are_refused_with_those_there_are(mode: Any) -> No
 def test_bad_arguments_of_the_sampler_are_refused(masks: Any, rng: Any, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         klondike_env.sample_actions(masks, rng)
+
+
+@pytest.mark.parametrize("text", [None, 5, "", "W", "F>W", ["T1>F"], "#1>F"])
+def test_what_is_no_move_text_is_refused(text: Any) -> None:
+    with pytest.raises(ValueError, match="move"):
+        parse_move(text)
+
+
+@pytest.mark.parametrize("action", [-1, 87, 1.0, "0", None, True])
+def test_what_has_no_move_text_is_refused(action: Any) -> None:
+    with pytest.raises(ValueError, match=r"is not one of 0-86 \('turn'\)"):
+        move_text(action)
+    assert move_text(np.int64(17)) == "T1>T2"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("actions", ["all", None, ["turn"]])
+def test_unknown_action_sets_have_no_texts(actions: Any) -> None:
+    for call in (lambda: move_text(0, actions), lambda: parse_move("draw", actions)):
+        with pytest.raises(ValueError, match="actions is one of turn, reach"):
+            call()
+
+
+@pytest.mark.parametrize("text", [None, 5, "", "1H", "ZZ", "AHH", "H", ["AS"]])
+def test_what_is_no_card_is_refused(text: Any) -> None:
+    with pytest.raises(ValueError, match="is no card: a rank of"):
+        parse_card(text)
 
 
 def test_rules_given_as_an_object_take_keywords_on_top() -> None:
