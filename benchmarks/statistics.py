@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from klondike_env.evaluation import GameRecord, wilson_interval
+from klondike_env.evaluation import Evaluation, GameRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,26 +52,24 @@ class Pairing:
 
 def summarize(records: Sequence[GameRecord], confidence: float = 0.95) -> Summary:
     """The summary of at least one game, with a Wilson interval around the win rate."""
-    games = len(records)
-    won = np.array([record.outcome == "won" for record in records])
-    moves = np.array([record.steps for record in records])
-    wins = int(won.sum())
-    low, high = wilson_interval(wins, games, confidence)
+    result = Evaluation("", tuple(records), confidence)  # of any id: the figures are the same
+    low, high = result.interval
     seconds = float(sum(record.seconds for record in records))
+    steps = sum(record.steps for record in records)
     return Summary(
-        games=games,
-        wins=wins,
-        win_rate=wins / games,
+        games=result.games,
+        wins=result.wins,
+        win_rate=result.win_rate,
         win_rate_low=low,
         win_rate_high=high,
-        mean_score=float(np.mean([record.score for record in records])),
-        mean_foundation_cards=float(np.mean([record.foundation_cards for record in records])),
-        truncated_share=float(np.mean([record.outcome == "truncated" for record in records])),
-        mean_moves=float(moves.mean()),
-        mean_moves_of_wins=float(moves[won].mean()) if wins else None,
+        mean_score=result.mean_score,
+        mean_foundation_cards=result.mean_foundation_cards,
+        truncated_share=result.truncated_rate,
+        mean_moves=result.mean_steps,
+        mean_moves_of_wins=result.mean_steps_of_wins,
         seconds=seconds,
-        steps_per_second=float(moves.sum()) / seconds if seconds > 0 else None,
-        games_per_second=games / seconds if seconds > 0 else None,
+        steps_per_second=steps / seconds if seconds > 0 else None,
+        games_per_second=result.games / seconds if seconds > 0 else None,
     )
 
 

@@ -28,7 +28,7 @@ def parse_card(text: str) -> int:
     Raises:
         ValueError: the text names no card.
     """
-    name = text.strip().upper().replace("10", "T")
+    name = text.strip().upper().replace("10", "T") if isinstance(text, str) else ""
     if name not in _NUMBERS:
         raise ValueError(
             f"{text!r} is no card: a rank of {RANKS} and a suit of {SUITS}, such as TH"

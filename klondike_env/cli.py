@@ -71,6 +71,8 @@ def _deal(options: argparse.Namespace) -> str:
 
 
 def _chosen_number(options: argparse.Namespace) -> int:
+    if options.index and options.suite is None:
+        raise ValueError("--index counts the deals of a suite: name one by --suite")
     if options.seed is not None:
         if options.seed < 0:
             raise ValueError(f"a seed is a whole number >= 0, not {options.seed}")

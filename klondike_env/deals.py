@@ -19,10 +19,9 @@ Numbers are split into ranges that never meet:
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
+from klondike_env.checks import check_choice, whole, whole_from
 from klondike_env.compiled import entry_point, inlined
 
 SUITE_SIZE = 1_000_000_000
@@ -34,6 +33,7 @@ SUITES = {
 
 FIRST_STREAM_NUMBER = 2**32
 LAST_NUMBER = 2**63 - 1
+MAX_SIZE = 255
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -112,11 +112,8 @@ def check_number(number: object) -> int:
     Raises:
         ValueError: not a whole number from 0 to 2^63 - 1.
     """
-    try:
-        value = operator.index(number)  # type: ignore[arg-type]
-    except TypeError:
-        value = -1
-    if not 0 <= value <= LAST_NUMBER or isinstance(number, (bool, np.bool_)):
+    value = whole(number)
+    if value is None or not 0 <= value <= LAST_NUMBER:
         raise ValueError(f"a deal is a whole number from 0 to 2^63 - 1, not {number!r}")
     return value
 
@@ -126,20 +123,31 @@ def deck(number: int, size: int = 52) -> np.ndarray:
 
     Args:
         number: 0 ... 2^63 - 1.
-        size: cards in the deck.
+        size: cards in the deck, 1 ... 255.
 
     Returns:
         uint8[size], each card number once.
 
     Raises:
-        ValueError: `number` is no deal number.
+        ValueError: `number` is no deal number, or `size` no size of a deck.
     """
+    if whole_from("size", size, 1) > MAX_SIZE:
+        raise ValueError(f"size is at most {MAX_SIZE}, not {size}")
     cards: np.ndarray = decks(np.array([check_number(number)]), size)[0]
     return cards
 
 
 def decks(numbers: np.ndarray, size: int = 52) -> np.ndarray:
-    """The decks of many checked deal numbers: int64[N] -> uint8[N, size]."""
+    """The decks of many deal numbers: whole numbers [N] -> uint8[N, size].
+
+    Raises:
+        ValueError: no such array, or a number below 0.
+    """
+    numbers = np.asarray(numbers)
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or (numbers < 0).any():
+        raise ValueError(
+            f"deals are whole numbers >= 0 in one row, not {numbers.dtype} {numbers.shape}"
+        )
     cards = np.empty((len(numbers), size), dtype=np.uint8)
     _shuffle_decks(numbers.astype(np.int64), cards)
     return cards
@@ -189,10 +197,10 @@ def suite(name: str, count: int, start: int = 0) -> range:
     Raises:
         ValueError: no such suite, or it has not that many deals.
     """
-    if name not in SUITES:
-        raise ValueError(f"no deal suite {name!r}: choose from {', '.join(SUITES)}")
-    if count < 1 or start < 0 or start + count > SUITE_SIZE:
+    check_choice("a deal suite", name, tuple(SUITES))
+    first, size = whole(start), whole(count)
+    if first is None or size is None or size < 1 or first < 0 or first + size > SUITE_SIZE:
         raise ValueError(
-            f"suite {name!r} has {SUITE_SIZE} deals: cannot take {count} from number {start} on"
+            f"suite {name!r} has {SUITE_SIZE} deals: cannot take {count!r} from number {start!r} on"
         )
-    return SUITES[name][start : start + count]
+    return SUITES[name][first : first + size]

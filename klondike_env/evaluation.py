@@ -15,6 +15,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from klondike_env import deals as deal_numbers
+from klondike_env.checks import whole_from
 from klondike_env.games.base import IllegalMoveError
 
 TRUNCATED = "truncated"
@@ -101,7 +102,14 @@ class Evaluation:
 
     @property
     def mean_steps(self) -> float:
+        """Over all games, won or not."""
         return sum(record.steps for record in self.records) / self.games
+
+    @property
+    def mean_steps_of_wins(self) -> float | None:
+        """Over the games that were won; None if none was."""
+        steps = [record.steps for record in self.records if record.outcome == "won"]
+        return sum(steps) / len(steps) if steps else None
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -119,7 +127,7 @@ def wilson_interval(wins: int, games: int, confidence: float = 0.95) -> tuple[fl
     """
     if games < 1 or not 0 <= wins <= games:
         raise ValueError(f"{wins} wins in {games} games: wins are 0 to games, games at least 1")
-    if not 0 < confidence < 1:
+    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise ValueError(f"confidence lies between 0 and 1, not {confidence!r}")
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     rate, spread = wins / games, z * z / games
@@ -168,11 +176,13 @@ def evaluate(
         ValueError: no deals, a bad number or a bad option.
         IllegalMoveError: the agent played an illegal action; says in which deal.
     """
+    if not isinstance(deals, Iterable):
+        raise ValueError(f"deals are deal numbers, one or more, not {deals!r}")
     numbers = np.array([deal_numbers.check_number(deal) for deal in deals], dtype=np.int64)
     if not len(numbers):
         raise ValueError("no deals to play")
-    if num_envs < 1:
-        raise ValueError(f"num_envs is at least 1, not {num_envs}")
+    num_envs = whole_from("num_envs", num_envs, 1)
+    seed = whole_from("seed", seed, 0)
     wilson_interval(0, 1, confidence)
     num_envs = min(num_envs, len(numbers))
     options.setdefault("actions", getattr(agent, "actions", "turn"))

@@ -73,8 +73,12 @@ def sample_actions(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         int64[B].
 
     Raises:
-        ValueError: masks of another shape, or a row without a legal action.
+        ValueError: masks of another form, no generator, or a row without a legal action.
     """
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng is a numpy.random.Generator, not {type(rng).__name__}")
+    if not isinstance(masks, np.ndarray):
+        raise ValueError(f"masks are an array of int8 or bool [B, A], not {type(masks).__name__}")
     if masks.ndim != 2 or masks.dtype.char not in "?b":
         raise ValueError(f"masks are int8 or bool of shape [B, A], not {masks.dtype} {masks.shape}")
     if not (masks.dtype.char == "b" and masks.flags.carray):

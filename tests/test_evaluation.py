@@ -76,7 +76,7 @@ def test_a_seed_changes_random_play_and_nothing_else() -> None:
 
 
 def test_wins_and_lengths_equal_a_plain_loop() -> None:
-    """Farama-Foundation/Gymnasium #1103, #1017: last steps lost, lengths off by one."""
+    """R12: Farama-Foundation/Gymnasium #1103, #1017: last steps lost, lengths off by one."""
     rules = klondike_env.games.klondike.rules.PRESETS["Klondike-Draw1-v0"]
     result = klondike_env.evaluate(make_agent("guide", rules), "Klondike-Draw1-v0", DEALS)
     env = gym.make("Klondike-Draw1-v0", actions="reach")
@@ -97,20 +97,21 @@ def test_wins_and_lengths_equal_a_plain_loop() -> None:
 
 
 def test_every_game_counts_and_the_numbers_agree() -> None:
-    """TobiasBielefeld/Simple-Solitaire #39: win rates over 100 %, unfinished games dropped."""
+    """R23: TobiasBielefeld/Simple-Solitaire #39: win rates over 100 %, unfinished games dropped."""
     outcomes = ["won"] * 5 + ["stuck"] * 5 + ["truncated"] * 10
     records = tuple(GameRecord(n, o, 7, n, 10 * n, 0.1) for n, o in enumerate(outcomes))
     result = Evaluation("Klondike-Draw3-v0", records, 0.95)
     assert (result.games, result.wins, result.win_rate) == (20, 5, 0.25)
     assert result.truncated_rate == 0.5
     assert result.mean_foundation_cards == 9.5
-    assert result.mean_steps == 95
+    assert (result.mean_steps, result.mean_steps_of_wins) == (95, 20)
+    assert Evaluation("Klondike-Draw3-v0", records[5:], 0.95).mean_steps_of_wins is None
     assert result.mean_score == 7
     assert "won 5 of 20, 25.0% [11.2%, 46.9%]" in str(result)
 
 
 def test_asking_for_n_deals_gives_n_records() -> None:
-    """Farama-Foundation/Gymnasium #226: the first N to finish over-represent short games."""
+    """R14: Farama-Foundation/Gymnasium #226: the first N to finish over-represent short games."""
     for num_envs in (1, 8):
         result = klondike_env.evaluate(
             Lowest(), "Klondike-Draw3-v0", range(100), num_envs=num_envs, max_episode_steps=60
@@ -142,7 +143,12 @@ def test_an_illegal_action_names_the_deal() -> None:
     [
         ({"deals": []}, "no deals"),
         ({"deals": [-1]}, "a deal is a whole number"),
-        ({"num_envs": 0}, "num_envs is at least 1"),
+        ({"num_envs": 0}, "num_envs is a whole number from 1 on"),
+        ({"num_envs": "8"}, "num_envs is a whole number from 1 on"),
+        ({"seed": -1}, "seed is a whole number from 0 on"),
+        ({"seed": 1.5}, "seed is a whole number from 0 on"),
+        ({"deals": 5}, "deals are deal numbers"),
+        ({"confidence": "x"}, "confidence lies between 0 and 1"),
         ({"confidence": 1.0}, "confidence"),
         ({"rewards": "win"}, "no option 'rewards'"),
     ],

@@ -71,39 +71,52 @@ import hashlib, sys
 import gymnasium as gym
 import numpy as np
 import klondike_env
-digest = hashlib.sha256()
+ALMOST_WON = {
+    "tableau": [""] * 7, "foundations": {"C": 13, "D": 13, "H": 13, "S": 12}, "waste": "KS",
+}
+digest, endings = hashlib.sha256(), set()
 def add(value):
     if isinstance(value, dict):
         for key in sorted(value):
-            add(value[key])
+            add([key, value[key]])
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            add(part)
     elif isinstance(value, np.ndarray):
         digest.update(value.dtype.str.encode() if value.dtype != object else b"")
         digest.update(value.tobytes() if value.dtype != object else repr(value.tolist()).encode())
     else:
         digest.update(repr(value).encode())
+def end(step):
+    # Outcomes of the games that ended in this step.
+    infos = step[4].get("final_info", step[4])
+    return [infos["outcome"][row] or "truncated" for row in np.flatnonzero(step[2] | step[3])]
 rng = np.random.default_rng(3)
 for env_id in klondike_env.ENV_IDS:
     rules = klondike_env.games.klondike.rules.PRESETS[env_id]
     for actions in ("turn", "reach") if rules.allows_reach else ("turn",):
-        for observation in ("dict", "flat"):
+        for observation, mode in (("dict", "NextStep"), ("flat", "SameStep")):
             envs = gym.make_vec(
                 env_id, num_envs=3, vectorization_mode="vector_entry_point", actions=actions,
-                observation=observation, reward="progress", max_episode_steps=30,
+                observation=observation, reward="progress", autoreset_mode=mode,
+                max_episode_steps=int(sys.argv[2]),
             )
-            obs, infos = envs.reset(seed=[1, 2, 3])
-            add(obs)
-            for _ in range(int(sys.argv[1])):
-                step = envs.step(klondike_env.sample_actions(infos["action_mask"], rng))
-                infos = step[4]
-                for part in step:
-                    add(part)
-print(digest.hexdigest())
+            for options in (None, {"position": ALMOST_WON}):
+                obs, infos = envs.reset(seed=[1, 2, 3], options=options)
+                add([obs, infos])
+                for _ in range(int(sys.argv[1]) if options is None else 4):
+                    step = envs.step(klondike_env.sample_actions(infos["action_mask"], rng))
+                    infos = step[4]
+                    add(step)
+                    endings.update(end(step))
+print(digest.hexdigest(), *sorted(endings))
 """
 
 
-def hash_games(steps: int, **environment: str) -> str:
+def hash_games(steps: int, limit: int, **environment: str) -> list[str]:
+    """A hash of all that vector environments return, and the ways in which games ended."""
     done = subprocess.run(
-        [sys.executable, "-c", HASH_GAMES, str(steps)],
+        [sys.executable, "-c", HASH_GAMES, str(steps), str(limit)],
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
@@ -111,44 +124,86 @@ def hash_games(steps: int, **environment: str) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.split()
 
 
 def test_games_without_the_compiler_are_identical() -> None:
-    assert hash_games(12, NUMBA_DISABLE_JIT="1") == hash_games(12)
+    """Every row goes through a reset of its own, and some games are won."""
+    plain = hash_games(8, 5, NUMBA_DISABLE_JIT="1")
+    assert plain == hash_games(8, 5)
+    assert {"won", "truncated"} <= set(plain[1:])
 
 
 @pytest.mark.slow
 def test_no_index_leaves_its_array(tmp_path: Path) -> None:
     """Numba's bounds checks find nothing, and change nothing."""
-    checked = hash_games(400, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
-    assert checked == hash_games(400)
+    checked = hash_games(400, 150, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+    assert checked == hash_games(400, 150)
+    assert {"won", "stuck", "truncated"} <= set(checked[1:])
+
+
+COUNT_SIGNATURES = """
+import gymnasium as gym, klondike_env, numpy as np
+from klondike_env import deals, sampling
+from klondike_env.games.klondike import kernels, rules
+
+rng = np.random.default_rng(1)
+for env_id, preset in rules.PRESETS.items():
+    for options in (
+        {}, {"draw_count": 2, "passes": 2}, {"illegal": "ignore"}, {"reward": "cards"},
+        {"observation": "flat"}, {"actions": "reach"} if preset.allows_reach else {},
+    ):
+        env = gym.make(env_id, **options)
+        for start in ({}, {"deal": 5}, {"deck": list(range(52))}, {"deck": deals.deck(1)}):
+            _, info = env.reset(seed=np.int64(1), options=start)
+            env.step(np.int64(info["action_mask"].argmax()))
+        env.reset(options={"position": env.unwrapped.position()})
+        for mode, threads in (("NextStep", 1), ("SameStep", 2), ("Disabled", 1)):
+            envs = gym.make_vec(
+                env_id, num_envs=4, vectorization_mode="vector_entry_point", num_threads=threads,
+                autoreset_mode=mode, max_episode_steps=3, **options,
+            )
+            _, infos = envs.reset(seed=1)
+            for form in (list, np.int32, np.int64, np.uint8):
+                masks = infos["action_mask"]
+                drawn = klondike_env.sample_actions(masks, rng)
+                infos = envs.step(form(drawn))[4]
+            for form in (np.array, np.bool_, np.asfortranarray):
+                klondike_env.sample_actions(form(masks), rng)
+            envs.action_masks()
+for module in (kernels, deals, sampling):
+    for name, value in vars(module).items():
+        if value.__class__.__name__ == "CPUDispatcher" and value.__module__ == module.__name__:
+            if not value.targetoptions.get("forceinline"):
+                print(name, len(value.signatures))
+"""
+
+# Observations come as dicts, with and without `face_down`, and as one row.
+SIGNATURES = {
+    "start": 1,
+    "refresh": 1,
+    "find_illegal": 1,
+    "write_masks": 1,
+    "observe": 3,
+    "step": 3,
+    "_shuffle_decks": 1,
+    "_advance_streams": 1,
+    "_sample": 1,
+}
 
 
 def test_each_kernel_compiles_once_for_each_form_of_observation() -> None:
     """A dtype that drifts would compile anew in every process, unnoticed."""
-    code = """
-import gymnasium as gym, klondike_env, numpy as np
-from klondike_env.games.klondike import kernels
-for env_id in klondike_env.ENV_IDS:
-    for options in ({}, {"draw_count": 2, "passes": 2}, {"illegal": "ignore"}, {"reward": "cards"}):
-        env = gym.make(env_id, **options)
-        env.reset(seed=np.int64(1))
-        env.step(np.int64(0)) if env.unwrapped.action_masks()[0] else None
-        env.reset(options={"deal": 5})
-        envs = gym.make_vec(env_id, num_envs=2, vectorization_mode="vector_entry_point", **options)
-        _, infos = envs.reset(seed=1)
-        envs.step(infos["action_mask"].argmax(axis=1).astype(np.int32))
-        envs.action_masks()
-for name in ("start", "step", "observe", "write_masks"):
-    print(name, len(getattr(kernels, name).signatures))
-"""
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", COUNT_SIGNATURES],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    # With and without `face_down`.
-    assert done.stdout.split() == ["start", "1", "step", "2", "observe", "2", "write_masks", "1"]
+    words = done.stdout.split()
+    assert dict(zip(words[::2], map(int, words[1::2]), strict=True)) == SIGNATURES
 
 
 def test_kernels_are_compiled_here() -> None:

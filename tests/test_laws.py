@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import itertools
 import random
 import re
 from typing import Any
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 import klondike_env
 from klondike_env import IllegalMoveError, KlondikeRules
-from klondike_env.cards import CARDS
+from klondike_env.cards import CARDS, parse_card
 from klondike_env.games.klondike import position as positions
 from klondike_env.games.klondike.moves import MOVES, parse_move
 from klondike_env.games.klondike.rules import PRESETS
@@ -113,12 +115,37 @@ def test_positions_read_back_to_the_same_game(seed: int, number: int, steps: int
             break
 
 
+SUIT_SWAPS = [
+    swap
+    for swap in itertools.permutations(range(4))
+    if swap != (0, 1, 2, 3) and {swap[1], swap[2]} in ({1, 2}, {0, 3})
+]
+"""Old suit -> new suit, wherever suits of one colour stay of one colour: seven ways."""
+
+
 def relabel(deck: np.ndarray, suits: tuple[int, ...]) -> np.ndarray:
     return np.array([suits[card // 13] * 13 + card % 13 for card in deck.tolist()])
 
 
+def relabel_seen(seen: dict[str, np.ndarray], suits: tuple[int, ...]) -> dict[str, list[Any]]:
+    """An observation as it must be after its suits were swapped."""
+    codes = np.arange(54)
+    codes[1:53] = relabel(np.arange(52), suits) + 1
+    places = [suits.index(suit) for suit in range(4)]
+    return {
+        name: (
+            array[places]
+            if name == "foundations"
+            else codes[array]
+            if name in ("tableau", "waste", "stock")
+            else array
+        ).tolist()
+        for name, array in seen.items()
+    }
+
+
 @settings(max_examples=40)
-@given(seeds, numbers, st.sampled_from([(3, 1, 2, 0), (0, 2, 1, 3), (3, 2, 1, 0), (1, 0, 3, 2)]))
+@given(seeds, numbers, st.sampled_from(SUIT_SWAPS))
 def test_suits_are_interchangeable(seed: int, number: int, suits: tuple[int, ...]) -> None:
     """Suits may be swapped within a colour, and the colours as wholes."""
     rules, actions, rng = mixed(seed)
@@ -140,8 +167,9 @@ def test_suits_are_interchangeable(seed: int, number: int, suits: tuple[int, ...
         np.testing.assert_array_equal(mask, translated)
         action = int(rng.choice(np.flatnonzero(mask).tolist()))
         mine, theirs = env.step(action), other.step(translate(action))
+        assert relabel_seen(mine[0], suits) == {k: v.tolist() for k, v in theirs[0].items()}
         assert mine[1:4] == theirs[1:4]
-        assert mine[4]["score"] == theirs[4]["score"]
+        assert {**mine[4], "action_mask": 0} == {**theirs[4], "action_mask": 0}
         if mine[2]:
             break
 
@@ -194,46 +222,189 @@ def test_shuffling_unseen_cards_changes_nothing_visible(
             np.testing.assert_array_equal(array[0], array[1])
 
 
+def unseen_cards(env: Any) -> set[int]:
+    """The cards that the player of `env` has not seen."""
+    position = env.position()
+    unseen = int(env.get_state()["unseen"][0])
+    stock = position["stock"].split()
+    names = [card for pile in position["tableau"] for card in re.findall(r"\((..)\)", pile)]
+    return {parse_card(name) for name in names + stock[len(stock) - unseen :]}
+
+
+@settings(max_examples=50)
+@given(seeds, numbers, st.integers(0, 100), st.sampled_from(["dict", "flat"]))
+def test_decks_that_differ_in_unseen_cards_play_alike(
+    seed: int, number: int, steps: int, observation: str
+) -> None:
+    """The whole game up to now looks the same, single and side by side in a vector."""
+    rules, actions, rng = mixed(seed)
+    rules = dataclasses.replace(rules, cards_known=False)
+    env = make(rules, actions)
+    played = play_on(env, rng, steps, number)
+    deck = klondike_env.deals.deck(number)
+    unseen = unseen_cards(env)
+    places = [place for place, card in enumerate(deck.tolist()) if card in unseen]
+    other_deck = deck.copy()
+    other_deck[rng.sample(places, len(places))] = deck[places]
+    decks = [deck, other_deck]
+    options = {"observation": observation, "reward": "progress"}
+    singles = [make(rules, actions, render_mode="ansi", **options) for _ in decks]
+    batch = gym.make_vec(
+        "Klondike-Draw3-v0",
+        num_envs=2,
+        vectorization_mode="vector_entry_point",
+        rules=rules,
+        actions=actions,
+        **options,
+    )
+    starts = [e.reset(options={"deck": d}) for e, d in zip(singles, decks, strict=True)]
+    together = batch.reset(options={"deck": decks})
+    assert_looks_alike(starts, together, singles)
+    for action in played:
+        results = [e.step(action) for e in singles]
+        together = batch.step([action, action])
+        if results[1][2]:
+            # Whether a game is lost depends on its stock by definition, seen or not.
+            assert results[1][4]["outcome"] == "stuck"
+            return
+        assert_looks_alike(results, together, singles)
+
+
+def assert_looks_alike(results: list[Any], together: Any, singles: list[Any]) -> None:
+    """Two single results, the rows of a vector result, and the boards, all equal."""
+    plain = [to_plain(result) for result in results]
+    assert plain[0] == plain[1]
+    rows = [to_plain(pick_row(together, row)) for row in (0, 1)]
+    assert rows[0] == rows[1]
+    assert rows[0][0] == plain[0][0]
+    assert singles[0].render() == singles[1].render()
+
+
+def pick_row(value: Any, row: int) -> Any:
+    """One row of all that a vector environment returned."""
+    if isinstance(value, dict):
+        return {key: pick_row(part, row) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(pick_row(part, row) for part in value)
+    return value[row]
+
+
+def to_plain(value: Any) -> Any:
+    """Arrays as lists, so that whole results compare with ==."""
+    if isinstance(value, dict):
+        return {key: to_plain(part) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [to_plain(part) for part in value]
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+@settings(max_examples=150)
+@given(seeds, numbers)
+def test_draws_and_redeals_keep_the_order_of_the_cards(seed: int, number: int) -> None:
+    """Only their border moves: the waste bottom to top, then the stock, is one row of cards."""
+    rules, _, rng = mixed(seed)
+    env = make(rules)
+    env.reset(options={"deal": number})
+    redeals, looking = 0, rng.choice([0.3, 0.6, 0.9])
+    for _ in range(120):
+        before = env.position()
+        waste, stock = before["waste"].split(), before["stock"].split()
+        mask = env.action_masks()
+        tops = [pile.split()[-1] for pile in before["tableau"] if pile] + waste[-1:]
+        if not (rules.forced_aces and any(card[0] == "A" for card in tops)):
+            assert mask[0] == bool(stock)
+            may_redeal = rules.passes is None or redeals < rules.passes - 1
+            assert mask[1] == (not stock and bool(waste) and may_redeal)
+        turns = [action for action in (0, 1) if mask[action]]
+        legal = turns if turns and rng.random() < looking else np.flatnonzero(mask).tolist()
+        action = rng.choice(legal)
+        _, _, terminated, _, _ = env.step(action)
+        after = env.position()
+        seen = after["waste"].split(), after["stock"].split()
+        if action == 0:
+            count = min(rules.draw_count, len(stock))
+            assert seen == (waste + stock[:count], stock[count:])
+        elif action == 1:
+            redeals += 1
+            assert seen == ([], waste)
+        elif action < 10:
+            assert seen == (waste[:-1], stock)
+        else:
+            assert seen == (waste, stock)
+        if action < 2:
+            assert after["tableau"] == before["tableau"]
+            assert after["foundations"] == before["foundations"]
+        left = None if rules.passes is None else rules.passes - 1 - redeals
+        assert after["redeals_left"] == left
+        if terminated:
+            break
+
+
 @settings(max_examples=30)
 @given(seeds, numbers)
 def test_replaying_the_actions_replays_the_game(seed: int, number: int) -> None:
     rules, actions, rng = mixed(seed)
-    env, other = make(rules, actions), make(rules, actions)
+    env, other, third = (make(rules, actions, reward="score") for _ in range(3))
     played = play_on(env, rng, 120, number)
-    other.reset(options={"deal": number})
-    for action in played:
-        other.step(action)
+    records = []
+    for replayed in (other, third):
+        record = [replayed.reset(options={"deal": number})]
+        record += [replayed.step(action) for action in played]
+        records.append(to_plain(record))
+    assert records[0] == records[1]
+    assert to_plain(env.observe()) == [records[0][-1][0], records[0][-1][-1]]
     assert other.get_state()["legal"].tolist() == env.get_state()["legal"].tolist()
     assert other.position() == env.position()
 
 
-@settings(max_examples=40)
-@given(numbers, seeds, st.sampled_from([1, 2, 3, 5]), st.booleans())
-def test_reach_plays_what_draws_and_redeals_bring_about(
-    number: int, seed: int, draw_count: int, taking_back: bool
-) -> None:
-    """Every legal reach action is some draws and redeals and one turn action, and no other is."""
-    rules = KlondikeRules(draw_count=draw_count, foundation_to_tableau=taking_back)
+@settings(max_examples=60)
+@given(numbers, seeds)
+def test_reach_plays_what_draws_and_redeals_bring_about(number: int, seed: int) -> None:
+    """Every legal reach action is some draws and redeals and one turn action, and no other is.
+
+    Both lead to the same position, score and outcome.
+    """
     rng = random.Random(seed)
+    rules = dataclasses.replace(
+        random_rules(rng),
+        passes=None,
+        scoring=rng.choice(["win", "vegas"]),
+        cumulative=False,
+        seconds_per_move=0,
+    )
     reach, turn = make(rules, "reach"), make(rules, "turn")
-    play_on(reach, rng, rng.randrange(60), number)
-    turn.reset(options={"position": reach.position()})
-    start = turn.position()
-    found: dict[int, str] = {}
-    for _ in range(60):  # more than a whole pass and back
+    play_on(reach, rng, rng.randrange(100), number)
+    start, state = reach.position(), reach.get_state()
+    turn.reset(options={"position": start})
+    is_dead = reach.action_masks().all()
+    found: dict[int, tuple[np.ndarray, int]] = {}
+    for looks in range(60):  # more than a whole pass and back
         waste = len(turn.position()["waste"].split())
         for action in np.flatnonzero(turn.action_masks()).tolist():
             text = MOVES["turn"][action]
-            if action >= 2:
-                name = f"#{waste}{text[1:]}" if text.startswith("W") else text
-                found[parse_move(name, "reach")] = name
+            if text.startswith("W"):
+                text = f"#{waste}{text[1:]}"
+            elif action < 2 or looks:
+                continue
+            found.setdefault(parse_move(text, "reach"), (turn.get_state(), action))
         step = int(not turn.action_masks()[0])
-        if not turn.action_masks()[step] or turn.step(step)[2]:
+        if not turn.action_masks()[step]:
             break
-    legal = set(np.flatnonzero(reach.action_masks()).tolist())
-    if reach.action_masks().all():
-        legal = set()
+        if turn.step(step)[2]:
+            break
+        assert not is_dead
+    legal = set() if is_dead else set(np.flatnonzero(reach.action_masks()).tolist())
     assert legal == set(found), start
+    for action, (before, same_action) in found.items():
+        turn.set_state(before)
+        reach.set_state(state)
+        *_, expected = turn.step(same_action)
+        *_, info = reach.step(action)
+        for key in ("score", "foundation_cards", "outcome"):
+            assert info[key] == expected[key], (start, action)
+        ours, theirs = reach.position(), turn.position()
+        for key in ("tableau", "foundations", "waste", "stock", "score"):
+            assert ours[key] == theirs[key], (start, action)
 
 
 def test_every_preset_round_trips_its_fresh_deal() -> None:

@@ -1,6 +1,7 @@
 """Worked examples of the rules, and faults reported in other programs, on both engines at once.
 
-Comments name the public report that a case comes from.
+A letter and a number, such as K01, is the place of a public report in the list that these tests
+retrace; the report follows.
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ def test_a_run_moves_from_its_highest_fitting_card():
 
 @pytest.mark.parametrize("stock", ["2C 9D 5H KS", "2C 9D 5H JD KS"])
 def test_short_last_packet_of_draw_3(stock):
-    # reactos PR #3422
+    """K01: reactos PR #3422."""
     piles = ["", "*", "*", "*", "*", "*", "*"]
     foundations = {"C": 1, "D": 8, "H": 4, "S": 9}
     game = Game(position=whole_position(piles, foundations, stock))
@@ -202,7 +203,7 @@ def test_short_last_packet_of_draw_3(stock):
 
 
 def test_card_under_the_played_one_is_free_without_a_draw():
-    # SoundGoddess/OpenSolitaire #6
+    """K02: SoundGoddess/OpenSolitaire #6."""
     piles = ["* 9H", "* QC", "*", "*", "*", "*", "*"]
     game = Game(position=whole_position(piles, waste="4S JD 8C", rest_to_stock=10))
     stock = list(game.stock)
@@ -215,7 +216,7 @@ def test_card_under_the_played_one_is_free_without_a_draw():
 
 
 def test_redeal_turns_the_waste_over_as_a_block():
-    # plastovicka/xmsol #1
+    """K03: plastovicka/xmsol #1."""
     piles = ["* 8S", "* AS", "*", "*", "*", "*", "*"]
     position = whole_position(piles, {"C": 1, "D": 2, "H": 3}, "2C 3D 4H 5S 6C 7D 8H")
     game = Game(position=position)
@@ -240,7 +241,7 @@ def test_redeal_turns_the_waste_over_as_a_block():
 @pytest.mark.parametrize(("draw_count", "draws"), [(1, 24), (3, 8)])
 @pytest.mark.parametrize(("passes", "redeals"), [(1, 0), (3, 2), (None, None)])
 def test_passes_are_redeals_and_one(draw_count, draws, passes, redeals):
-    # mpereira/tty-solitaire #48
+    """K04: mpereira/tty-solitaire #48."""
     game = Game(Rules(draw_count=draw_count, passes=passes), deck=easy_deck())
     for pass_number in range(passes or 10):
         left = -1 if redeals is None else redeals - pass_number
@@ -256,7 +257,7 @@ def test_passes_are_redeals_and_one(draw_count, draws, passes, redeals):
 
 
 def test_empty_stock_and_waste_allow_neither_draw_nor_redeal():
-    # SerenityOS/serenity PR #1390
+    """K05: SerenityOS/serenity PR #1390."""
     up = {"C": 13, "D": 13, "H": 13, "S": 11}
     position = whole_position(["KS", "QS", "", "", "", "", ""], up, redeals_left=1)
     game = Game(Rules(passes=2), position=position)
@@ -324,7 +325,7 @@ def test_thoughtful_shows_every_card():
     ],
 )
 def test_only_kings_fill_a_space(space, place, fragment, fits):
-    # doofy-dev/flipper_solitaire #8
+    """K08: doofy-dev/flipper_solitaire #8."""
     piles = ["*"] * 7
     piles[space] = ""
     source = (space + 3) % 7
@@ -341,21 +342,21 @@ def test_only_kings_fill_a_space(space, place, fragment, fits):
 
 
 def test_foundations_build_up_by_suit_and_rank():
-    # SoundGoddess/OpenSolitaire #23
+    """K09: SoundGoddess/OpenSolitaire #23."""
     piles = ["* 2D", "* 3H", "* 2H", "* AD", "* KC", "* 5C", "* 9D"]
     game = Game(position=whole_position(piles, {"H": 1, "S": 13}, rest_to_stock=10))
     assert legal_texts(game) == {"draw", "T3>F", "T4>F"}  # no wrap-round either way
 
 
 def test_only_the_top_card_goes_up():
-    # gcedo/react-solitaire #6
+    """K10: gcedo/react-solitaire #6."""
     piles = ["(9C) 4H 3S", "*", "*", "*", "*", "*", "*"]
     game = Game(position=whole_position(piles, {"H": 3}, rest_to_stock=15))
     refuse(game, "T1>F")
 
 
 def test_how_many_cards_each_move_carries():
-    # ShootMe/Klondike-Solver #5
+    """K11: ShootMe/Klondike-Solver #5."""
     piles = ["JC", "QH JS TD", "KS", "", "4C", "4S", "8S"]
     up = {"C": 3, "D": 9, "H": 11, "S": 3}
     position = whole_position(piles, up, rest_to_stock=18)
@@ -365,7 +366,7 @@ def test_how_many_cards_each_move_carries():
 
 
 def test_hidden_cards_keep_the_game_from_being_won():
-    # mpereira/tty-solitaire #17
+    """K17: mpereira/tty-solitaire #17."""
     up = {"C": 13, "D": 13, "H": 13, "S": 10}
     game = Game(position=whole_position(["(JS) KS", "QS", "", "", "", "", ""], up))
     refuse(game, "T2>F")
@@ -376,7 +377,7 @@ def test_hidden_cards_keep_the_game_from_being_won():
 
 
 def test_two_waste_cards_finish_the_game():
-    # SerenityOS/serenity PR #26775
+    """K18: SerenityOS/serenity PR #26775."""
     up = {"C": 13, "D": 13, "H": 13, "S": 11}
     game = Game(position=whole_position([""] * 7, up, waste="KS QS"))
     play(game, "W>F")
@@ -384,7 +385,7 @@ def test_two_waste_cards_finish_the_game():
 
 
 def test_card_taken_back_stays_down():
-    # ianhanniballake/TripleSolitaire #2
+    """K19: ianhanniballake/TripleSolitaire #2."""
     piles = ["* 6C", "*", "*", "*", "*", "*", "*"]
     up = {"H": 5, "C": 4, "S": 3}
     game = Game(STANDARD1, position=whole_position(piles, up, rest_to_stock=12, score=100))
@@ -398,7 +399,7 @@ def test_card_taken_back_stays_down():
 
 
 def test_nothing_goes_up_by_itself():
-    # oddstream/lsol #14
+    """K20: oddstream/lsol #14."""
     piles = ["* 3H", "*", "*", "*", "*", "*", "*"]
     up = {"C": 1, "S": 1, "H": 2, "D": 2}
     position = whole_position(piles, up, rest_to_stock=15)
@@ -425,7 +426,7 @@ def test_forced_aces_forbid_all_else():
 
 @pytest.mark.parametrize(("draw_count", "looks"), [(1, 25), (3, 9)])
 def test_dead_game_ends_at_once(draw_count, looks):
-    # keith-packard/kgames #13
+    """K15: keith-packard/kgames #13."""
     piles = ["6C", "(AC) 8C", "(AD)(5D) 8S", "(7D)(9D)(JD) TC", "(KD)(AH)(2H)(3H) TS"]
     piles += ["(4H)(5H)(6H)(7H)(8H) QC", "(9H)(TH)(JH)(QH)(KH)(AS) QS"]
     stock = "2C 3C 4C 5C 7C 9C JC KC 2S 3S 4S 5S 6S 7S 9S JS KS 2D 3D 4D 6D 8D TD QD"
@@ -450,7 +451,7 @@ def test_dead_game_ends_at_once(draw_count, looks):
 
 
 def test_win_without_passes_left_is_a_win():
-    # SaitoTech/saito-lite #274
+    """K16: SaitoTech/saito-lite #274."""
     up = {"C": 13, "D": 13, "H": 13, "S": 12}
     position = whole_position([""] * 7, up, waste="KS", redeals_left=0)
     game = Game(Rules(passes=3), position=position)
@@ -463,7 +464,7 @@ def test_win_without_passes_left_is_a_win():
 
 
 def test_there_and_back_is_no_end_and_no_gain():
-    # thecharlieblake/Solvitaire #143
+    """K12: thecharlieblake/Solvitaire #143."""
     piles = ["(5C) 7D", "(3H) 7H 6C 5H", "*", "*", "*", "*", "*"]
     position = whole_position(piles, rest_to_stock=18, score=0)
     game = Game(STANDARD3, position=position)
@@ -515,7 +516,7 @@ def test_last_pass_ends_the_game_in_the_step_that_leaves_no_move():
 
 @pytest.mark.parametrize(("rules", "net"), [(STANDARD1, -5), (VEGAS, 0)])
 def test_ace_down_and_up_again_never_pays(rules, net):
-    # TobiasBielefeld/Simple-Solitaire #63
+    """S01: TobiasBielefeld/Simple-Solitaire #63."""
     piles = ["* 2S", "*", "*", "*", "*", "*", "*"]
     position = whole_position(piles, {"H": 1}, rest_to_stock=14, score=100)
     game = Game(rules, position=position)
@@ -536,7 +537,7 @@ def test_ace_down_and_up_again_never_pays(rules, net):
     ],
 )
 def test_redeal_penalties(rules, scores):
-    # SerenityOS/serenity PR #7464
+    """S03: SerenityOS/serenity PR #7464."""
     piles = ["* AS", "*", "*", "*", "*", "*", "*"]
     game = Game(rules, position=whole_position(piles, waste="KS", rest_to_stock=8, score=500))
     found = []
@@ -561,7 +562,7 @@ def test_redeals_made_before_a_position_count():
 
 @pytest.mark.parametrize(("rules", "direct", "detour"), [(STANDARD1, 10, 15), (VEGAS, 5, 5)])
 def test_two_routes_to_the_foundation(rules, direct, detour):
-    # TobiasBielefeld/Simple-Solitaire #169
+    """S04: TobiasBielefeld/Simple-Solitaire #169."""
     piles = ["* 3S", "*", "*", "*", "*", "*", "*"]
     position = whole_position(piles, {"H": 1}, waste="2H", rest_to_stock=14, score=0)
     straight, round_about = Game(rules, position=position), Game(rules, position=position)
@@ -572,7 +573,7 @@ def test_two_routes_to_the_foundation(rules, direct, detour):
 
 @pytest.mark.parametrize(("rules", "points"), [(STANDARD1, [15, 5, 0]), (VEGAS, [5, 0, 0])])
 def test_turning_up_pays_whatever_uncovers_the_card(rules, points):
-    # SoundGoddess/OpenSolitaire #4
+    """S05: SoundGoddess/OpenSolitaire #4."""
     piles = ["(9C) AH", "(4D) TS", "* JH", "QC", "* KH", "*", "*"]
     game = Game(rules, position=whole_position(piles, rest_to_stock=19, score=0))
     assert [play(game, text)["score_change"] for text in ("T1>F", "T2>T3", "T4>T5")] == points
@@ -581,7 +582,7 @@ def test_turning_up_pays_whatever_uncovers_the_card(rules, points):
 
 
 def test_vegas_stake_and_bank():
-    # TobiasBielefeld/Simple-Solitaire #63
+    """S06: TobiasBielefeld/Simple-Solitaire #63."""
     deck = random_deck(3)
     for place, name in ((0, "AH"), (7, "2S")):
         code = next(card.code for card in CARDS if card.text == name)
@@ -598,7 +599,7 @@ def test_vegas_stake_and_bank():
 
 
 def test_king_between_spaces_earns_nothing():
-    # TobiasBielefeld/Simple-Solitaire #103
+    """S07: TobiasBielefeld/Simple-Solitaire #103."""
     piles = ["KS QH", "", "", "* AS", "*", "*", "*"]
     position = whole_position(piles, rest_to_stock=24, score=0)
     for rules in (Rules(), STANDARD3, VEGAS):

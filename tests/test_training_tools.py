@@ -2,79 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers import TimeLimit
-from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import klondike_env
-from klondike_env.games.klondike.rules import PRESETS
+from klondike_env import IllegalMoveError, evaluate
 
-
-@pytest.mark.parametrize("env_id", klondike_env.ENV_IDS)
-def test_a_running_game_always_has_a_legal_action(env_id: str) -> None:
-    """entity-neural-network/incubator #186, sb3-contrib #279: masks that forbid everything."""
-    for actions in ("turn", "reach") if PRESETS[env_id].allows_reach else ("turn",):
-        envs = gym.make_vec(
-            env_id, num_envs=64, vectorization_mode="vector_entry_point", actions=actions
-        )
-        _, infos = envs.reset(seed=1)
-        rng = np.random.default_rng(1)
-        for _ in range(300):
-            assert infos["action_mask"].any(axis=1).all()
-            assert set(np.unique(infos["action_mask"])) <= {0, 1}
-            actions_now = klondike_env.sample_actions(infos["action_mask"], rng)
-            _, _, _, _, infos = envs.step(actions_now)
-
-
-def test_the_step_that_leaves_no_move_ends_the_game() -> None:
-    """The last card of the last pass comes up and fits nowhere."""
-    position = {
-        "tableau": [
-            "6C", "(AC) 8C", "(AD)(5D) 8S", "(7D)(9D)(JD) TC", "(KD)(AH)(2H)(3H) TS",
-            "(4H)(5H)(6H)(7H)(8H) QC", "(9H)(TH)(JH)(QH)(KH)(AS) QS",
-        ],
-        "stock": "2C 3C 4C 5C 7C 9C JC KC 2S 3S 4S 5S 6S 7S 9S JS KS 2D 3D 4D 6D 8D QD TD",
-        "redeals_left": 0,
-    }  # fmt: skip
-    env = gym.make("Klondike-Draw3-Pass3-v0", draw_count=24)
-    _, info = env.reset(options={"position": position})
-    assert np.flatnonzero(info["action_mask"]).tolist() == [0]
-    _, _, terminated, truncated, info = env.step(0)
-    assert (terminated, truncated, info["outcome"]) == (True, False, "stuck")
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_lengths_and_returns_of_episodes(mode: AutoresetMode) -> None:
-    """Farama-Foundation/Gymnasium #1017: off by one from the second episode on."""
-    envs = gym.make_vec(
-        "Klondike-Draw3-v0",
-        num_envs=2,
-        vectorization_mode="vector_entry_point",
-        autoreset_mode=mode,
-        max_episode_steps=3,
-        reward="progress",
-    )
-    envs = RecordEpisodeStatistics(envs)
-    _, infos = envs.reset(seed=1)
-    rng = np.random.default_rng(1)
-    paid, episodes = np.zeros(2), 0
-    was_over = np.zeros(2, dtype=bool)
-    while episodes < 20:
-        actions = klondike_env.sample_actions(envs.unwrapped.action_masks(), rng)
-        _, rewards, terminated, truncated, infos = envs.step(actions)
-        paid = np.where(was_over & (mode == AutoresetMode.NEXT_STEP), 0, paid + rewards)
-        over = terminated | truncated
-        for row in np.flatnonzero(over):
-            assert infos["episode"]["l"][row] == 3
-            assert infos["episode"]["r"][row] == pytest.approx(paid[row])
-            episodes += 1
-            paid[row] = 0 if mode == AutoresetMode.SAME_STEP else paid[row]
-        was_over = over
+ROOT = Path(__file__).parent.parent
 
 
 def make_env() -> gym.Env[Any, Any]:
@@ -83,7 +27,7 @@ def make_env() -> gym.Env[Any, Any]:
 
 @pytest.mark.parametrize("context", ["sync", "fork", "spawn"])
 def test_sub_environments_play_different_deals_everywhere_alike(context: str) -> None:
-    """Farama-Foundation/Minigrid #173: all parallel environments played the same game."""
+    """R11: Farama-Foundation/Minigrid #173: all parallel environments played the same game."""
 
     def deals(envs: Any) -> list[list[int]]:
         met = [envs.reset(seed=7)[1]["deal"].tolist()]
@@ -97,54 +41,163 @@ def test_sub_environments_play_different_deals_everywhere_alike(context: str) ->
         assert deals(AsyncVectorEnv([make_env] * 8, context=context)) == expected
 
 
-def make_monitored() -> Any:
-    from stable_baselines3.common.monitor import Monitor
+def test_the_id_may_name_the_package_for_processes_that_have_not_imported_it(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+import gymnasium as gym
 
-    return Monitor(TimeLimit(gym.make("Klondike-Draw1-v0", reward="progress"), 50))
-
-
-@pytest.mark.parametrize("kind", ["DummyVecEnv", "SubprocVecEnv"])
-def test_masks_are_found_behind_wrappers(kind: str) -> None:
-    """sb3-contrib PR #25, #279, #68."""
-    vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
-    envs = getattr(vec_env, kind)([make_monitored] * 2)
-    try:
-        envs.seed(1)
-        envs.reset()
-        for _ in range(60):
-            masks = np.stack(envs.env_method("action_masks"))
-            assert masks.shape == (2, 87)
-            assert masks.dtype == np.bool_
-            envs.step(np.array([np.flatnonzero(mask)[0] for mask in masks]))
-    finally:
-        envs.close()
-    assert gym.make("Klondike-Draw1-v0").get_wrapper_attr("action_masks") is not None
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-def test_a_masked_model_trains_and_plays_no_illegal_action() -> None:
-    """sb3-contrib #212: masks used in training but not in evaluation. Illegal ones raise here."""
-    contrib = pytest.importorskip("sb3_contrib")
-    from sb3_contrib.common.maskable.utils import get_action_masks
-
-    env = make_monitored()
-    model = contrib.MaskablePPO(
-        "MultiInputPolicy", env, n_steps=64, batch_size=32, n_epochs=1, seed=1, device="cpu"
+if __name__ == "__main__":
+    envs = gym.make_vec(
+        "klondike_env:Klondike-Draw3-v0",
+        num_envs=2,
+        vectorization_mode="async",
+        vector_kwargs={"context": "spawn"},
     )
-    model.learn(256)
+    print(*envs.reset(seed=7)[1]["deal"])
+    envs.close()
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    expected = [gym.make("Klondike-Draw3-v0").reset(seed=seed)[1]["deal"] for seed in (7, 8)]
+    assert list(map(int, done.stdout.split())) == expected
 
-    class Player:
+
+# Stable-Baselines3
+
+
+@pytest.fixture(scope="module")
+def sb3() -> Any:
+    """sb3-contrib, whose imports may warn of what is none of our making."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("stable_baselines3")
+        return pytest.importorskip("sb3_contrib")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore::UserWarning:torch")
+def test_masked_ppo_trains_saves_and_plays_legally(sb3: Any, tmp_path: Any) -> None:
+    """R01, R04, R18: sb3-contrib #212, #178, #226, #142."""
+    import torch
+    from sb3_contrib.common.maskable.evaluation import evaluate_policy
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+
+    torch.set_num_threads(1)
+    options = {"observation": "flat", "max_episode_steps": 60, "reward": "progress"}
+    envs = make_vec_env(
+        "Klondike-Draw1-v0", n_envs=2, seed=0, env_kwargs={**options, "render_mode": None}
+    )
+    model = sb3.MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=64, n_epochs=2, seed=0)
+    model.learn(256)
+    assert all(np.isfinite(p.detach().numpy()).all() for p in model.policy.parameters())
+    model.save(tmp_path / "model")
+    model = sb3.MaskablePPO.load(tmp_path / "model")
+
+    class Trained:
         def reset(self, num_envs: int, seed: int) -> None:
             pass
 
         def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
-            actions, _ = model.predict(
-                observations, action_masks=action_masks.astype(bool), deterministic=True
-            )
-            return actions
+            actions, _ = model.predict(observations, action_masks=action_masks, deterministic=True)
+            return np.asarray(actions)
 
-    deals = klondike_env.deals.suite("validation", 50)
-    result = klondike_env.evaluate(Player(), "Klondike-Draw1-v0", deals, max_episode_steps=40)
-    assert result.games == 50
-    env.reset(seed=1)
-    assert get_action_masks(env).shape == (87,)
+    plain_options = {key: options[key] for key in ("observation", "max_episode_steps")}
+    runs = [
+        evaluate(Trained(), "Klondike-Draw1-v0", range(200), num_envs=n, **plain_options)
+        for n in (200, 50)
+    ]  # an illegal action would raise
+    assert len(runs[0].records) == 200
+    untimed = [[replace(record, seconds=0) for record in run.records] for run in runs]
+    assert untimed[0] == untimed[1]
+    mean, _ = evaluate_policy(model, envs, n_eval_episodes=4, deterministic=True)
+    assert np.isfinite(mean)
+
+    plain = PPO("MlpPolicy", gym.make("Klondike-Draw1-v0", illegal="ignore", **options), n_steps=64)
+
+    class Plain:
+        def reset(self, num_envs: int, seed: int) -> None:
+            pass
+
+        def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
+            return np.asarray(plain.predict(observations, deterministic=True)[0])
+
+    with pytest.raises(IllegalMoveError, match=r"^deal \d"):
+        evaluate(Plain(), "Klondike-Draw1-v0", range(20), **plain_options)
+    lenient = evaluate(Plain(), "Klondike-Draw1-v0", range(20), illegal="ignore", **plain_options)
+    assert len(lenient.records) == 20
+
+
+@pytest.mark.filterwarnings("ignore:.*render_mode")
+def test_stable_baselines_makes_environments_by_id(sb3: Any) -> None:
+    """`make_vec_env` asks for pictures first, and goes on without them only after a TypeError."""
+    from stable_baselines3.common.env_util import make_vec_env
+
+    assert make_vec_env("Klondike-Draw3-v0", n_envs=2).reset()["tableau"].shape == (2, 7, 19)
+
+
+@pytest.mark.parametrize("start", ["none", "fork", pytest.param("spawn", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("actions", ["turn", "reach"])
+def test_masks_are_found_through_wrappers(sb3: Any, start: str, actions: str) -> None:
+    """R20: sb3-contrib PR #25, #279, #68."""
+    from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv
+
+    def make() -> Any:
+        return Monitor(
+            gym.make("klondike_env:Klondike-Draw3-v0", actions=actions, max_episode_steps=50)
+        )
+
+    size = {"turn": 87, "reach": 269}[actions]
+    single = make()
+    single.reset(seed=1)
+    for name in ("action_masks", "get_state", "rules"):
+        assert single.has_wrapper_attr(name)
+    mask = single.get_wrapper_attr("action_masks")()
+    assert (mask.dtype, mask.shape) == (np.bool_, (size,))
+    envs: Any = (
+        DummyVecEnv([make, make])
+        if start == "none"
+        else SubprocVecEnv([make, make], start_method=start)
+    )
+    try:
+        assert is_masking_supported(envs)
+        envs.seed(1)
+        envs.reset()
+        rng = np.random.default_rng(0)
+        for _ in range(70):  # over automatic resets
+            masks = np.stack(envs.env_method("action_masks"))
+            np.testing.assert_array_equal(masks, get_action_masks(envs))
+            assert (masks.dtype, masks.shape) == (np.bool_, (2, size))
+            assert not masks.all(axis=1).any()
+            envs.step(klondike_env.sample_actions(masks, rng))
+    finally:
+        envs.close()
+
+
+def test_masked_out_actions_are_never_drawn(sb3: Any) -> None:
+    """R22: ray-project/ray #24055: masked logits of 0 instead of minus infinity are still drawn."""
+    import torch
+    from sb3_contrib.common.maskable.distributions import MaskableCategorical
+
+    rng = np.random.default_rng(0)
+    for size in (87, 269):
+        legal = rng.integers(size, size=100_000)
+        masks = np.zeros((len(legal), size), dtype=np.int8)
+        masks[np.arange(len(legal)), legal] = 1
+        np.testing.assert_array_equal(klondike_env.sample_actions(masks, rng), legal)
+    masks = gym.make("Klondike-Draw3-v0").reset(seed=1)[1]["action_mask"]
+    for logit in (-1e6, -1e3, 0.0, 1e6):
+        chances = MaskableCategorical(logits=torch.full((87,), logit), masks=masks).probs
+        assert chances[masks == 0].sum() == 0
+        assert chances.sum() == pytest.approx(1)

@@ -72,7 +72,9 @@ class KlondikeEnv(SolitaireEnv):
     ## Episode End
     Terminated when won, and when stuck: no card can move, now or at any stock position that draws
     and redeals alone still reach. Carrying a whole pile into a space is legal but counts for
-    nothing there. Truncated after 2,000 steps (`max_episode_steps`).
+    nothing there. Truncated after 2,000 steps (`max_episode_steps`). A game that is won or stuck on
+    the very step of the limit is both: `terminated` and `truncated` are set, and `outcome` and
+    reward are those of its end.
 
     ## Information
     `action_mask`; `deal`, the deal number (-1 for a deck or position), not for agents; `score`;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from klondike_env import deals
 from klondike_env.cards import check_deck
+from klondike_env.checks import check_choice, whole
 from klondike_env.games.base import OUTCOMES, REWARDS, Game
 
 OBSERVATIONS = ("dict", "flat")
@@ -81,8 +81,7 @@ class Setup:
             ("observation", observation, OBSERVATIONS),
             ("illegal", illegal, ILLEGAL),
         ):
-            if value not in allowed:
-                raise ValueError(f"{what} is one of {', '.join(allowed)}, not {value!r}")
+            check_choice(what, value, tuple(allowed))
         setup = cls(
             game, dataclasses.replace(rules, **options), actions, reward, observation, illegal
         )
@@ -142,7 +141,9 @@ class Setup:
         return gym.spaces.Box(low.astype(np.int16), high.astype(np.int16), dtype=np.int16)
 
     def check_render_mode(self, render_mode: str | None) -> str | None:
-        if render_mode is not None and render_mode not in RENDER_MODES:
+        if render_mode is not None and (
+            not isinstance(render_mode, str) or render_mode not in RENDER_MODES
+        ):
             # TypeError is what Stable-Baselines3 takes as "this mode is not supported".
             raise TypeError(
                 f"render_mode is None or one of {', '.join(RENDER_MODES)}, not {render_mode!r}"
@@ -195,11 +196,8 @@ def seed_number(seed: object) -> int:
     Raises:
         ValueError: any other value.
     """
-    try:
-        number = operator.index(seed)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if number < 0 or isinstance(seed, (bool, np.bool_)):
+    number = whole(seed)
+    if number is None or number < 0:
         raise ValueError(f"a seed is a whole number >= 0, not {seed!r}")
     return number
 
@@ -208,18 +206,17 @@ def start_option(options: Mapping[str, Any] | None, extra: Sequence[str] = ()) -
     """Name and value of what `reset(options=...)` starts from; ("", None) without one.
 
     Raises:
-        ValueError: an unknown key, or more than one start.
+        ValueError: no dict, an unknown key, or more than one start.
     """
-    given = (
-        {}
-        if options is None
-        else {key: value for key, value in options.items() if value is not None}
-    )
+    known = ", ".join((*START_OPTIONS, *extra))
+    if options is None:
+        options = {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"reset options are a dict with keys of {known}, not {options!r}")
+    given = {key: value for key, value in options.items() if value is not None}
     for key in given:
         if key not in START_OPTIONS and key not in extra:
-            raise ValueError(
-                f"no reset option {key!r}: choose from {', '.join((*START_OPTIONS, *extra))}"
-            )
+            raise ValueError(f"no reset option {key!r}: choose from {known}")
     starts = [key for key in START_OPTIONS if key in given]
     if len(starts) > 1:
         raise ValueError(f"reset options {' and '.join(starts)} exclude each other")

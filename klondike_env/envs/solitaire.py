@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 
+from klondike_env.checks import whole
 from klondike_env.deals import stream_of_seed
 from klondike_env.envs.setup import (
     RENDER_MODES,
@@ -110,10 +110,11 @@ class SolitaireEnv(gym.Env[Any, Any]):
         """
         if not self._is_running:
             raise gym.error.ResetNeeded("no game is running: call reset() first")
+        number = whole(action)
+        if number is None:
+            raise IllegalMoveError(f"an action is a whole number, not {action!r}")
         try:
-            self._action[0] = operator.index(action)
-        except TypeError:
-            raise IllegalMoveError(f"an action is a whole number, not {action!r}") from None
+            self._action[0] = number
         except OverflowError:
             self._action[0] = -1
         views = self._views.new()
@@ -132,7 +133,7 @@ class SolitaireEnv(gym.Env[Any, Any]):
         )
         if illegal >= 0:
             raise IllegalMoveError(
-                self.game.explain_illegal(self._state, int(action), self.setup.actions)
+                self.game.explain_illegal(self._state, number, self.setup.actions)
             )
         terminated = self._terminated.item()
         self._is_running = not terminated

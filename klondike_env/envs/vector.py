@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from klondike_env.checks import whole_from
 from klondike_env.deals import stream_of_seed, streams_of_seed
 from klondike_env.envs.setup import (
     Observation,
@@ -25,6 +26,7 @@ from klondike_env.envs.setup import (
 )
 from klondike_env.games.base import Game, IllegalMoveError
 
+MAX_STEP_LIMIT = 2**31 - 1  # a state counts its steps in 32 bits
 INFO_KEYS = ("action_mask", "deal", "score", "foundation_cards", "outcome")
 
 
@@ -63,11 +65,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         Raises:
             ValueError: naming what was wrong and what is allowed.
         """
-        for name, value in (("num_envs", num_envs), ("num_threads", num_threads)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{name} is a whole number from 1 on, not {value!r}")
-        if max_episode_steps is not None and max_episode_steps < 1:
-            raise ValueError(f"max_episode_steps is at least 1 or None, not {max_episode_steps!r}")
+        num_envs = whole_from("num_envs", num_envs, 1)
+        num_threads = whole_from("num_threads", num_threads, 1)
+        step_limit = _step_limit(max_episode_steps)
         if render_mode is not None:
             raise ValueError(
                 f"vector environments draw nothing: render_mode is None, not {render_mode!r}"
@@ -82,8 +82,8 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             illegal=illegal,
         )
         self.setup = setup
-        self.num_envs = int(num_envs)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.num_envs = num_envs
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = None
         self.single_action_space = gym.spaces.Discrete(setup.num_actions)
@@ -94,13 +94,13 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._views = Views(setup, self.num_envs)
         self._state = setup.new_states(self.num_envs)
         self._step_options = (
-            int(max_episode_steps or 0),
+            step_limit,
             self.autoreset_mode == AutoresetMode.NEXT_STEP,
             setup.reward_code,
             setup.illegal == "ignore",
         )
         self._resets_in_same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
-        self._num_threads = min(int(num_threads), self.num_envs)
+        self._num_threads = min(num_threads, num_envs)
         self._threads: ThreadPoolExecutor | None = None
         self._is_seeded = False
         self._is_started = False
@@ -178,12 +178,10 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
                 states["score"][row] = 0
 
     def _start_values(self, kind: str, value: Any, rows: np.ndarray) -> Sequence[Any]:
-        if kind == "deal":
-            is_single = np.ndim(value) == 0
-        elif kind == "deck":
-            is_single = np.ndim(value) < 2
-        else:
+        if kind == "position":
             is_single = not isinstance(value, (list, tuple))
+        else:
+            is_single = _depth(value) < (1 if kind == "deal" else 2)
         if is_single:
             return [value] * len(rows)
         if len(value) != self.num_envs:
@@ -228,7 +226,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return self._views.batch(views), rewards, terminated, truncated, infos
 
     def _check_actions(self, actions: Any) -> np.ndarray:
-        array = np.asarray(actions)
+        array = _as_array(actions)
         if array.dtype.kind not in "iu" or array.shape != (self.num_envs,):
             raise IllegalMoveError(
                 f"actions are {self.num_envs} whole numbers in one row, not of type {array.dtype}"
@@ -358,4 +356,38 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
 
 def _is_number(seed: Any) -> bool:
-    return seed is not None and np.ndim(seed) == 0
+    return seed is not None and _depth(seed) == 0
+
+
+def _as_array(values: Any) -> np.ndarray:
+    """Values as an array; an array of objects where rows differ in length."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.array([*values, None], dtype=object)[:-1]
+
+
+def _depth(value: Any) -> int:
+    """Dimensions of nested lists, 2 where rows differ in length."""
+    try:
+        return np.ndim(value)
+    except ValueError:
+        return 2
+
+
+def _step_limit(limit: int | None) -> int:
+    """A limit as the kernels take it: 0 for none."""
+    if limit is None:
+        return 0
+    number = whole_from("max_episode_steps", limit, 1, " or None for no limit")
+    if number > MAX_STEP_LIMIT:
+        raise ValueError(f"max_episode_steps is at most {MAX_STEP_LIMIT}, not {number}")
+    return number
+
+
+def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        names = ", ".join(known.value for known in AutoresetMode)
+        raise ValueError(f"autoreset_mode is one of {names}, not {mode!r}") from None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from klondike_env.cards import FACE_DOWN, NUM_CARDS
+from klondike_env.checks import check_choice
 from klondike_env.games.base import Field
 from klondike_env.games.klondike.rules import RUN_MOVES, SCORINGS, KlondikeRules
 
@@ -41,6 +42,7 @@ STATE = np.dtype(
         ("accepts", "u4", (PILES,)),
         ("movable", "u4", (PILES,)),
         ("any_accepts", "u4"),  # all of `accepts` together
+        ("reserved", "u4"),  # always 0: copies leave the bytes of unnamed gaps undefined
         ("legal", "u8", (5,)),
         ("redeals_left", "i4"),  # -1 unlimited
         ("redeals", "i4"),
@@ -87,8 +89,7 @@ def encode_rules(rules: KlondikeRules, actions: str) -> np.ndarray:
     Raises:
         ValueError: the action set does not exist or does not fit the rules.
     """
-    if actions not in ACTION_SETS:
-        raise ValueError(f"actions is one of {', '.join(ACTION_SETS)}, not {actions!r}")
+    check_choice("actions", actions, tuple(ACTION_SETS))
     if actions == "reach" and not rules.allows_reach:
         raise ValueError(
             "actions='reach' plays draws and redeals for free: it needs unlimited passes, no redeal"

@@ -25,6 +25,7 @@ import numpy as np
 
 from klondike_env.cards import NUM_RANKS, card_text
 from klondike_env.cards import SUITS as SUIT_LETTERS
+from klondike_env.checks import check_choice, whole
 from klondike_env.games.klondike.layout import (
     ACTION_SETS,
     MAX_HEIGHT,
@@ -56,21 +57,24 @@ def move_text(action: int, actions: str = "turn") -> str:
     """Text of an action id: ``move_text(17) == "T1>T2"``.
 
     Raises:
-        ValueError: no such action.
+        ValueError: no such action or action set.
     """
-    if not 0 <= action < ACTION_SETS[actions]:
-        raise ValueError(
-            f"action {action} is not one of 0-{ACTION_SETS[actions] - 1} ({actions!r})"
-        )
-    return MOVES[actions][action]
+    check_choice("actions", actions, tuple(ACTION_SETS))
+    number, size = whole(action), ACTION_SETS[actions]
+    if number is None or not 0 <= number < size:
+        raise ValueError(f"action {action!r} is not one of 0-{size - 1} ({actions!r})")
+    return MOVES[actions][number]
 
 
 def parse_move(text: str, actions: str = "turn") -> int:
     """Action id of a move text; case and a count such as `` x2`` do not matter.
 
     Raises:
-        ValueError: the text names no move of this action set.
+        ValueError: the text names no move of this action set, or there is no such set.
     """
+    check_choice("actions", actions, tuple(ACTION_SETS))
+    if not isinstance(text, str):
+        raise ValueError(f"a move is a text such as T1>F, not {text!r}")
     name = re.sub(r"\s*X\d+$", "", text.strip().upper())
     if name not in _IDS[actions]:
         example = "draw, redeal, W>T1" if actions == "turn" else "#1>T1"

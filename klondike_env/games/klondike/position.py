@@ -16,7 +16,6 @@ cards never turned yet; else the whole stock before the first known redeal and n
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Mapping
 from itertools import pairwise
@@ -34,6 +33,7 @@ from klondike_env.cards import (
     check_each_once,
     parse_card,
 )
+from klondike_env.checks import whole
 from klondike_env.games.klondike import kernels
 from klondike_env.games.klondike.layout import (
     MAX_HEIGHT,
@@ -177,20 +177,20 @@ def _parse_redeals_left(value: object, rules: KlondikeRules, is_given: bool) -> 
     most = rules.passes - 1
     if not is_given:
         return most
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+    number = whole(value)
+    if number is None or not 0 <= number <= most:
         raise ValueError(
             f"redeals_left is a whole number from 0 to {most} under these rules, not {value!r}"
         )
-    return value
+    return number
 
 
 def _whole(position: Mapping[str, Any], key: str, default: int, lowest: int) -> int:
     if key not in position:
         return default
-    try:
-        value = operator.index(position[key])
-    except TypeError:
-        raise ValueError(f"{key} is a whole number, not {position[key]!r}") from None
+    value = whole(position[key])
+    if value is None:
+        raise ValueError(f"{key} is a whole number, not {position[key]!r}")
     highest = 2**53 if key == "score" else 10**9
     if not lowest <= value <= highest:
         raise ValueError(f"{key} lies from {lowest} to {highest} under these rules, not {value}")
@@ -232,19 +232,17 @@ def _parse_pile(text: object, where: str) -> tuple[list[int], list[int]]:
 
 
 def _parse_foundations(foundations: object) -> list[int]:
-    if not isinstance(foundations, Mapping) or any(suit not in SUITS for suit in foundations):
+    if not isinstance(foundations, Mapping) or not set(foundations) <= set(SUITS):
         raise ValueError(
             f"foundations are a dict with keys of {' '.join(SUITS)}, not {foundations!r}"
         )
-    ups = [foundations.get(suit, 0) for suit in SUITS]
-    for up in ups:
-        if (
-            isinstance(up, bool)
-            or not isinstance(up, (int, np.integer))
-            or not 0 <= up <= NUM_RANKS
-        ):
-            raise ValueError(f"a foundation has 0 to {NUM_RANKS} cards, not {up!r}")
-    return [int(up) for up in ups]
+    ups = []
+    for suit in SUITS:
+        up = whole(foundations.get(suit, 0))
+        if up is None or not 0 <= up <= NUM_RANKS:
+            raise ValueError(f"a foundation has 0 to {NUM_RANKS} cards, not {foundations[suit]!r}")
+        ups.append(up)
+    return ups
 
 
 def _parse_cards(text: object, where: str) -> list[int]:

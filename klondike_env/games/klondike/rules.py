@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from klondike_env.checks import check_choice, whole
 
 RunMoves = Literal["partial", "whole", "same_suit"]
 Scoring = Literal["win", "standard", "vegas"]
@@ -14,15 +18,32 @@ SCORINGS: tuple[str, ...] = get_args(Scoring)
 MAX_PASSES = 32_767  # an observation shows the redeals left as int16
 
 
-def _check_whole(name: str, value: object, low: int, high: int, other: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        also = f" or {other}" if other else ""
+_UNLIMITED, _WINDOWS = "None for unlimited", "None for the Windows convention"
+_NUMBERS = {  # lowest, highest, what None means if it is allowed
+    "draw_count": (1, 24, ""),
+    "passes": (1, MAX_PASSES, _UNLIMITED),
+    "stake": (0, 1_000_000, ""),
+    "free_redeals": (0, 1_000_000, _WINDOWS),
+    "redeal_penalty": (0, 1_000_000, _WINDOWS),
+    "seconds_per_move": (0, 3_600, ""),
+}
+_FLAGS = ("foundation_to_tableau", "forced_aces", "cards_known", "cumulative")
+
+
+def _whole_between(name: str, value: object, low: int, high: int, none: str) -> int | None:
+    if none and value is None:
+        return None
+    number = whole(value)
+    if number is None or not low <= number <= high:
+        also = f" or {none}" if none else ""
         raise ValueError(f"{name} is a whole number from {low} to {high}{also}, not {value!r}")
+    return number
 
 
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is True or False, not {value!r}")
+    return bool(value)
 
 
 @dataclass(frozen=True)
@@ -67,25 +88,20 @@ class KlondikeRules:
     seconds_per_move: int = 0
 
     def __post_init__(self) -> None:
-        _check_whole("draw_count", self.draw_count, 1, 24)
-        if self.passes is not None:
-            _check_whole("passes", self.passes, 1, MAX_PASSES, "None for unlimited")
-        _check_choice("run_moves", self.run_moves, RUN_MOVES)
-        _check_choice("scoring", self.scoring, SCORINGS)
-        for name in ("foundation_to_tableau", "forced_aces", "cards_known", "cumulative"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} is True or False, not {getattr(self, name)!r}")
-        _check_whole("stake", self.stake, 0, 1_000_000)
-        for name in ("free_redeals", "redeal_penalty"):
-            if getattr(self, name) is not None:
-                _check_whole(
-                    name, getattr(self, name), 0, 1_000_000, "None for the Windows convention"
-                )
-        _check_whole("seconds_per_move", self.seconds_per_move, 0, 3_600)
+        # Numbers and flags of NumPy become Python's: the same rules have the same text.
+        for name, bounds in _NUMBERS.items():
+            self._set(name, _whole_between(name, getattr(self, name), *bounds))
+        for name in _FLAGS:
+            self._set(name, _flag(name, getattr(self, name)))
+        check_choice("run_moves", self.run_moves, RUN_MOVES)
+        check_choice("scoring", self.scoring, SCORINGS)
         if self.cumulative and self.scoring != "vegas":
             raise ValueError(f"cumulative needs scoring 'vegas', not {self.scoring!r}")
         if self.seconds_per_move and self.scoring != "standard":
             raise ValueError(f"seconds_per_move needs scoring 'standard', not {self.scoring!r}")
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # the way into a frozen dataclass
 
     @property
     def redeal_terms(self) -> tuple[int, int]:
