@@ -85,3 +85,63 @@ load_word = _load_word_in_python if numba.config.DISABLE_JIT else _load_word_com
 
 Counting flags a word at a time is several times faster than what the compiler makes of a loop.
 """
+
+
+@intrinsic
+def _popcount_compiled(typing_context, word):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _lowest_bit_compiled(typing_context, word):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _highest_bit_compiled(typing_context, word):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        zeros = builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
+        top = ir.Constant(ir.IntType(64), 1 << 63)
+        return builder.lshr(top, zeros)
+
+    return types.uint64(types.uint64), generate
+
+
+def _popcount_in_python(word: Any) -> np.uint64:
+    return np.uint64(int(word).bit_count())
+
+
+def _lowest_bit_in_python(word: Any) -> np.uint64:
+    return np.uint64((int(word) & -int(word)).bit_length() - 1)
+
+
+def _highest_bit_in_python(word: Any) -> np.uint64:
+    return np.uint64(1 << (int(word).bit_length() - 1))
+
+
+popcount = _popcount_in_python if numba.config.DISABLE_JIT else _popcount_compiled
+"""How many bits of a uint64 are set."""
+lowest_bit = _lowest_bit_in_python if numba.config.DISABLE_JIT else _lowest_bit_compiled
+"""Number of the lowest set bit of a uint64 that is not 0."""
+highest_bit = _highest_bit_in_python if numba.config.DISABLE_JIT else _highest_bit_compiled
+"""The highest set bit of a uint64 that is not 0, alone."""
+
+
+@intrinsic
+def prefetch(typing_context, row, at):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        place = builder.bitcast(builder.gep(array.data, [args[1]]), ir.IntType(8).as_pointer())
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), i32, i32, i32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [place, i32(1), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.none(row, types.uint64), generate
