@@ -378,7 +378,7 @@ def _play_board(state, move, rules):
 
 
 @inlined
-def _play(state, action, rules):
+def play(state, action, rules):
     """Play a legal action and keep the score."""
     points, ups, turned = np.int64(0), np.int64(0), np.int64(0)
     board = REACH_BOARD if rules.is_reach else TURN_BOARD
@@ -611,7 +611,7 @@ def step(
                 state.outcome = STUCK
             else:
                 if not ignore_illegal or _is_playable(state, actions[row], num_actions):
-                    _play(state, actions[row], terms)
+                    play(state, actions[row], terms)
                 elif not _find_legal(state, terms):
                     state.outcome = STUCK  # a deal dead on arrival ends with its first step
             state.steps += 1

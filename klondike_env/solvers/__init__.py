@@ -1,0 +1,1 @@
+"""Search with all cards known, one folder a game."""
