@@ -30,16 +30,19 @@ def inlined(function: Function) -> Function:
     """Compile a helper that only compiled functions call: inlined where it is called."""
     if numba.config.DISABLE_JIT:
         return function
-    return cast(Function, numba.njit(forceinline=True)(function))
+    return cast(
+        Function,
+        numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function),
+    )
 
 
 def _compile(function: Function, **options: bool) -> Function:
     try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
+        return cast(Function, numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function))
     except RuntimeError:
         # Numba found no folder it may write a cache to (a read-only install with no home): each
         # process then compiles anew.
-        return cast(Function, numba.njit(**options)(function))
+        return cast(Function, numba.njit(no_cfunc_wrapper=True, **options)(function))
 
 
 def _interpreted(function: Function) -> Function:

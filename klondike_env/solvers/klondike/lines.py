@@ -3,13 +3,14 @@
 A compact move says which card goes up or over, not where things lie. Here it is played on a game's
 record by the game's own kernels, with the draws and redeals that bring a stock card to the top, and
 with what lies on a card moved over to the card's twin first where the move takes that for granted.
+Each loop below plays in one place only, since the kernels take long to compile.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from klondike_env.cards import NUM_CARDS, NUM_RANKS
+from klondike_env.cards import NUM_RANKS
 from klondike_env.compiled import entry_point, inlined, lowest_bit
 from klondike_env.games.klondike.kernels import RUNNING, WON, play
 from klondike_env.games.klondike.layout import (
@@ -23,17 +24,14 @@ from klondike_env.games.klondike.layout import (
 from klondike_env.solvers.klondike.compact import BACK, CARD, DRAW, DRAW_UP, INDEX, UP, U
 
 FAILED = -1
+_NO_ACTION = -1
 
 
 @inlined
-def _act(game, rules, action, actions, count):
-    """Play an action and write it down. Returns how many there are."""
-    word = game.legal[U(action >> 6)]
-    if count >= actions.shape[0] or (word >> U(action & 63)) & U(1) == U(0):
-        return FAILED
-    actions[count] = action
-    play(game, action, rules)
-    return count + 1
+def _is_legal(game, action):
+    if action < 0 or game.outcome != RUNNING:
+        return False
+    return (game.legal[U(action >> 6)] >> U(action & 63)) & U(1) != U(0)
 
 
 @inlined
@@ -54,7 +52,7 @@ def _find(game, card):
 @inlined
 def _find_host(game, card, leaving):
     """A pile other than `leaving` that takes a card, -1 if none."""
-    index = INDEX[card]
+    pair = (INDEX[card] + 4) >> 1
     for j in range(PILES):
         height = np.int64(game.height[j])
         if j == leaving:
@@ -62,118 +60,94 @@ def _find_host(game, card, leaving):
         if height == 0:
             if card % NUM_RANKS == NUM_RANKS - 1:
                 return j
-        elif (INDEX[_card_at(game, j, height - 1)] >> 1) == ((index + 4) >> 1):
+        elif INDEX[_card_at(game, j, height - 1)] >> 1 == pair:
             return j
     return -1
 
 
 @inlined
-def _pile_to_pile(i, j):
-    return PILES + (PILES - 1) * i + (j if j < i else j - 1)
-
-
-@inlined
-def _put_up(game, rules, board, card, actions, count):
-    i, k = _find(game, card)
-    if i < 0:
-        return FAILED
-    if k < np.int64(game.height[i]) - 1:
-        j = _find_host(game, _card_at(game, i, k + 1), i)
-        if j < 0:
-            return FAILED
-        count = _act(game, rules, board + _pile_to_pile(i, j), actions, count)
-        if count < 0:
-            return FAILED
-    return _act(game, rules, board + i, actions, count)
-
-
-@inlined
-def _play_stock(game, rules, card, target, actions, count):
-    """Play a stock card to the foundation (target 0) or pile target - 1."""
+def _next_of_stock(game, rules, card, target):
+    """The next action that plays a stock card to its foundation (target 0) or pile target - 1."""
     if rules.is_reach:
         for k in range(np.int64(game.talon_size)):
             if np.int64(game.talon[k]) - 1 == card:
-                return _act(game, rules, 8 * k + target, actions, count)
-        return FAILED
-    for _ in range(3 * NUM_CARDS):
-        waste = np.int64(game.waste_size)
-        if waste > 0 and np.int64(game.talon[U(waste - 1)]) - 1 == card:
-            return _act(game, rules, TURN_WASTE + target, actions, count)
-        turn = 0 if waste < np.int64(game.talon_size) else 1
-        count = _act(game, rules, turn, actions, count)
-        if count < 0:
-            break
-    return FAILED
+                return 8 * k + target, True
+        return _NO_ACTION, True
+    waste = np.int64(game.waste_size)
+    if waste > 0 and np.int64(game.talon[U(waste - 1)]) - 1 == card:
+        return TURN_WASTE + target, True
+    return (0 if waste < np.int64(game.talon_size) else 1), False
 
 
 @inlined
-def make_move(game, rules, kind, card, actions, count):
-    """Play one compact move on a game's record.
+def next_action(game, rules, kind, card):
+    """The next action of a compact move on a game's record.
 
     Args:
-        game: the record of `klondike.layout.STATE`, changed in place.
+        game: the record of `klondike.layout.STATE`.
         rules: the rules record, of either action set.
         kind: the kind of move.
         card: the card's number, 0-51.
-        actions: int64[room], the actions so far.
-        count: how many there are.
 
     Returns:
-        How many there are then, or FAILED: the move cannot be made or there is no room.
+        The action, -1 if there is none, and whether it completes the move.
     """
     board = REACH_BOARD if rules.is_reach else TURN_BOARD
+    i, k = _find(game, card)
     if kind == UP:
-        return _put_up(game, rules, board, card, actions, count)
+        if i < 0:
+            return _NO_ACTION, True
+        if k == np.int64(game.height[U(i)]) - 1:
+            return board + i, True
+        card = _card_at(game, i, k + 1)
+    j = _find_host(game, card, i) if kind != DRAW_UP else 0
+    if j < 0:
+        return _NO_ACTION, True
     if kind == DRAW_UP:
-        return _play_stock(game, rules, card, 0, actions, count)
+        return _next_of_stock(game, rules, card, 0)
     if kind == DRAW:
-        j = _find_host(game, card, -1)
-        return _play_stock(game, rules, card, 1 + j, actions, count) if j >= 0 else FAILED
+        return _next_of_stock(game, rules, card, 1 + j)
     if kind == BACK:
-        j = _find_host(game, card, -1)
-        move = PILES * PILES + PILES * (card // NUM_RANKS) + j
-        return _act(game, rules, board + move, actions, count) if j >= 0 else FAILED
-    i, _ = _find(game, card)
-    j = _find_host(game, card, i)
-    if i < 0 or j < 0:
-        return FAILED
-    return _act(game, rules, board + _pile_to_pile(i, j), actions, count)
+        return board + PILES * PILES + PILES * (card // NUM_RANKS) + j, True
+    if i < 0:
+        return _NO_ACTION, True
+    return board + PILES + (PILES - 1) * i + (j if j < i else j - 1), kind != UP
 
 
 @inlined
-def _finish(game, rules, actions, count):
-    """Play a surely won game to its end: the lowest card that is not up can always be had."""
-    board = REACH_BOARD if rules.is_reach else TURN_BOARD
-    while game.foundation_cards < NUM_CARDS:
-        s = 0
-        for other in range(1, SUITS):
-            if game.foundations[other] < game.foundations[s]:
-                s = other
-        card = NUM_RANKS * s + np.int64(game.foundations[s])
-        i, _ = _find(game, card)
-        if i >= 0:
-            count = _put_up(game, rules, board, card, actions, count)
-        else:
-            count = _play_stock(game, rules, card, 0, actions, count)
-        if count < 0:
-            break
-    return count
+def _lowest_left(game):
+    """The lowest card that is not up."""
+    s = 0
+    for other in range(1, SUITS):
+        if game.foundations[other] < game.foundations[s]:
+            s = other
+    return NUM_RANKS * s + np.int64(game.foundations[U(s)])
 
 
 @entry_point
 def write_line(games, rules, nodes, length, actions):
-    """Play the moves of nodes[:length] and then to the end on games[0].
+    """Play the moves of nodes[:length] on games[0], and from there a surely won game to its end.
 
     Returns:
-        How many actions it took, written to `actions`, or FAILED.
+        How many actions it took, written to `actions`, or FAILED: a move cannot be made or there
+        are more than fit.
     """
-    count = 0
-    for k in range(length):
-        card = CARD[lowest_bit(nodes[k].card)]
-        count = make_move(games[0], rules[0], np.int64(nodes[k].kind), card, actions, count)
-        if count < 0:
+    game, terms = games[0], rules[0]
+    move, count = 0, 0
+    while game.outcome == RUNNING and count < actions.shape[0]:
+        if move < length:
+            kind, card = np.int64(nodes[move].kind), CARD[lowest_bit(nodes[move].card)]
+        else:
+            card = _lowest_left(game)
+            kind = UP if _find(game, card)[0] >= 0 else DRAW_UP
+        action, is_last = next_action(game, terms, kind, card)
+        if not _is_legal(game, action):
             return FAILED
-    return _finish(games[0], rules[0], actions, count)
+        actions[count] = action
+        count += 1
+        play(game, action, terms)
+        move += is_last
+    return count
 
 
 @entry_point
@@ -181,18 +155,22 @@ def write_turns(games, rules, line, actions):
     """Play actions of the `reach` set on games[0] of the `turn` set.
 
     Returns:
-        How many actions it took, written to `actions`, or FAILED.
+        As `write_line`.
     """
-    count = 0
-    for k in range(line.shape[0]):
-        if line[k] < REACH_BOARD:
-            card = np.int64(games[0].talon[U(line[k] >> 3)]) - 1
-            count = _play_stock(games[0], rules[0], card, line[k] & 7, actions, count)
-        else:
-            action = line[k] - REACH_BOARD + TURN_BOARD
-            count = _act(games[0], rules[0], action, actions, count)
-        if count < 0:
+    game, terms = games[0], rules[0]
+    move, count = 0, 0
+    while move < line.shape[0] and count < actions.shape[0]:
+        action, is_last = line[move] - REACH_BOARD + TURN_BOARD, True
+        if line[move] < REACH_BOARD:
+            # The talon's cards keep their places until one of them is played.
+            card = np.int64(game.talon[U(line[move] >> 3)]) - 1
+            action, is_last = _next_of_stock(game, terms, card, line[move] & 7)
+        if not _is_legal(game, action):
             return FAILED
+        actions[count] = action
+        count += 1
+        play(game, action, terms)
+        move += is_last
     return count
 
 
@@ -200,8 +178,7 @@ def write_turns(games, rules, line, actions):
 def wins(games, rules, line):
     """Whether the actions of a line are legal one after the other on games[0] and win."""
     for k in range(line.shape[0]):
-        word = games[0].legal[U(line[k] >> 6)]
-        if games[0].outcome != RUNNING or (word >> U(line[k] & 63)) & U(1) == U(0):
+        if not _is_legal(games[0], line[k]):
             return False
         play(games[0], line[k], rules[0])
     return games[0].outcome == WON

@@ -233,9 +233,7 @@ class _Task:
             plain.begin(self.games, self.todo, self.terms)
         else:
             scratch.states[0] = start[0]
-            self.is_lost = bool(
-                search.begin(scratch.states, scratch.nodes, self.deal, self.every)
-            )
+            self.is_lost = bool(search.begin(scratch.states, scratch.nodes, self.deal, self.every))
 
     @property
     def states(self) -> int:
@@ -297,9 +295,7 @@ class _Task:
         terms, length, room = encode_rules(self.rules, actions), int(self.counts[0]), _LINE
         found = np.empty(room, dtype=np.int64)
         if not self.is_plain:
-            count = lines.write_line(
-                self._fresh(terms), terms, self.scratch.nodes, length, found
-            )
+            count = lines.write_line(self._fresh(terms), terms, self.scratch.nodes, length, found)
         elif actions == "turn" and self.rules.allows_reach:
             count = lines.write_turns(self._fresh(terms), terms, self.tried[:length], found)
         else:
