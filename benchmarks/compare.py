@@ -19,7 +19,7 @@ from benchmarks.errors import UserError
 from benchmarks.play import Job, Players
 from benchmarks.provenance import all_versions, code_digest, game_versions
 from benchmarks.statistics import Pairing, Summary, pair, summarize
-from benchmarks.store import GameStore, Matchup
+from benchmarks.store import Matchup, Store
 from klondike_env import ENV_IDS, deals
 from klondike_env.evaluation import GameRecord
 
@@ -135,7 +135,7 @@ def run(asked: CompareConfig) -> Comparison:
     contests = [[_Contest.of(asked, arena, name) for name in asked.agents] for arena in arenas]
     wanted = deals.suite(asked.suite, asked.games)
     environments = []
-    with Players(asked.workers) as players, _progress_bar() as progress:
+    with Players(asked.workers) as players, progress_bar() as progress:
         for arena, row in zip(arenas, contests, strict=True):
             records = [_play_missing(asked, contest, wanted, players, progress) for contest in row]
             environments.append(_result(asked, arena, row, wanted, records))
@@ -219,7 +219,7 @@ def _play_missing(
     progress: Progress,
 ) -> list[GameRecord]:
     """The records of the wanted deals, in their order; plays those that the store lacks."""
-    store = GameStore(Path(asked.output), contest.matchup)
+    store = Store(Path(asked.output), contest.matchup, GameRecord)
     with store:
         missing = [deal for deal in wanted if deal not in store.records]
         description = f"{contest.name} on {contest.job.env_id}"
@@ -258,7 +258,7 @@ def _result(
             actions=contest.matchup.actions,
             summary=summarize(own, asked.confidence),
             pairing=pair(records[0], own, asked.confidence) if place else None,
-            games_file=str(GameStore(Path(asked.output), contest.matchup).path),
+            games_file=str(Store(Path(asked.output), contest.matchup, GameRecord).path),
         )
         for place, (contest, own) in enumerate(zip(contests, records, strict=True))
     ]
@@ -274,7 +274,8 @@ def _result(
     )
 
 
-def _progress_bar() -> Progress:
+def progress_bar() -> Progress:
+    """A bar on the terminal; none where there is no terminal."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

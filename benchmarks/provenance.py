@@ -41,12 +41,13 @@ def code_digest(agent_class: type) -> str:
     agent_file = Path(inspect.getfile(agent_class))
     if "." in agent_class.__module__:
         folders.append(agent_file.parent)
-        return _digest(*folders)
-    return _digest(*folders, agent_file)
+        return digest(*folders)
+    return digest(*folders, agent_file)
 
 
 @functools.cache
-def _digest(*places: Path) -> str:
+def digest(*places: Path) -> str:
+    """Digest of files and of all files in folders."""
     digest = hashlib.sha256()
     for place in places:
         files = [place] if place.is_file() else sorted(place.rglob("*"))

@@ -1,8 +1,9 @@
-"""Finished games on disk, so that an interrupted comparison goes on where it stopped.
+"""Finished work on disk, so that what was interrupted goes on where it stopped.
 
-One append-only JSON-lines file for each agent on each environment, named by a hash of all that
-determines the games. The first line says what that is; every further line is one game. A line that
-was cut off half-way is skipped when reading, and its game is played again.
+One append-only JSON-lines file for each matchup of an agent with an environment (and for each
+subject of another kind), named by a hash of all that determines the records. The first line says
+what that is; every further line is one record, of one deal. A line that was cut off half-way is
+skipped when reading, and its deal is done again.
 """
 
 from __future__ import annotations
@@ -13,9 +14,26 @@ import json
 import re
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from klondike_env.evaluation import GameRecord
+
+class Record(Protocol):
+    """A dataclass that says something of one deal."""
+
+    @property
+    def deal(self) -> int:
+        """Its number."""
+
+
+class Subject(Protocol):
+    """A dataclass of everything that determines the records of a file."""
+
+    @property
+    def label(self) -> str:
+        """What the file's name begins with."""
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -36,31 +54,37 @@ class Matchup:
     code: str  # digest of the source files the games depend on
 
     @property
-    def key(self) -> str:
-        """A short hash of every field."""
-        text = json.dumps(dataclasses.asdict(self), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    def label(self) -> str:
+        """Environment and agent."""
+        return f"{self.env_id}.{self.agent.rpartition(':')[2]}"
 
 
-class GameStore:
-    """The games of one matchup; a context manager that keeps its file open for appending."""
+def key_of(subject: Any) -> str:
+    """A short hash of every field of a subject."""
+    text = json.dumps(dataclasses.asdict(subject), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def __init__(self, folder: Path, matchup: Matchup) -> None:
-        self._matchup = matchup
-        name = f"{matchup.env_id}.{matchup.agent.rpartition(':')[2]}.{matchup.key}.jsonl"
+
+class Store(Generic[AnyRecord]):
+    """The records of one subject; a context manager that keeps its file open for appending."""
+
+    def __init__(self, folder: Path, subject: Subject, record_type: type[AnyRecord]) -> None:
+        self._subject: Any = subject
+        self._record_type: Any = record_type
+        name = f"{subject.label}.{key_of(subject)}.jsonl"
         self.path = folder / re.sub(r"[^\w.-]", "_", name)
-        self.records: dict[int, GameRecord] = {}  # by deal
+        self.records: dict[int, AnyRecord] = {}  # by deal
 
-    def __enter__(self) -> GameStore:
+    def __enter__(self) -> Store[AnyRecord]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         for line in text.splitlines():
-            record = _read_record(line)
+            record = self._read(line)
             if record is not None:
                 self.records.setdefault(record.deal, record)
         self._file = self.path.open("a", encoding="utf-8")
         if not text:
-            self._write({"matchup": dataclasses.asdict(self._matchup)})
+            self._write({"matchup": dataclasses.asdict(self._subject)})
         elif not text.endswith("\n"):
             self._file.write("\n")
         return self
@@ -73,19 +97,21 @@ class GameStore:
     ) -> None:
         self._file.close()
 
-    def add(self, record: GameRecord) -> None:
-        """Keep a finished game; it is on disk when this returns."""
+    def add(self, record: AnyRecord) -> None:
+        """Keep a record; it is on disk when this returns."""
         self.records[record.deal] = record
-        self._write(dataclasses.asdict(record))
+        values: Any = record
+        self._write(dataclasses.asdict(values))
+
+    def _read(self, line: str) -> AnyRecord | None:
+        try:
+            values = json.loads(line)
+            record: AnyRecord | None
+            record = None if "matchup" in values else self._record_type(**values)
+        except (ValueError, TypeError):
+            return None
+        return record
 
     def _write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
-
-
-def _read_record(line: str) -> GameRecord | None:
-    try:
-        values = json.loads(line)
-        return None if "matchup" in values else GameRecord(**values)
-    except (ValueError, TypeError):
-        return None

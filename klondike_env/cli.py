@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
+import textwrap
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from klondike_env import __version__, deals
+from klondike_env import ENV_IDS, __version__, deals, formats
+
+if TYPE_CHECKING:
+    from klondike_env.solvers.klondike import Verdict
+
+EXIT_STATUS = {"winnable": 0, "unwinnable": 1, "unknown": 3}
+"""Exit status of `klondike solve`; 2 is a user's mistake, as everywhere."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status, 2 for a user's mistake."""
     options = _parser().parse_args(arguments)
     try:
-        output: str = options.run(options)
+        output, status = options.run(options)
     except ValueError as error:
         print(f"klondike {options.command}: {error}", file=sys.stderr)
         return 2
     print(output)
-    return 0
+    return int(status)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -47,10 +57,39 @@ def _parser() -> argparse.ArgumentParser:
         "--json", action="store_true", help="print as JSON: number, deck and position"
     )
     deal.set_defaults(run=_deal)
+    _add_solve(commands)
     return parser
 
 
-def _deal(options: argparse.Namespace) -> str:
+def _add_solve(commands: Any) -> None:
+    solve = commands.add_parser(
+        "solve",
+        help="say whether a game can be won with all cards known, and how",
+        description="Say whether a game can be won with all cards known, and how.",
+        epilog="Exit status: 0 winnable, 1 unwinnable, 3 unknown, 2 a mistake in what was asked."
+        " Ctrl-C ends the search with what was reached.",
+    )
+    forms = "; ".join(f"{form.NAME} ({form.FORM})" for form in formats.FORMATS.values())
+    solve.add_argument(
+        "game",
+        help=f"deal number, or file with a deal or position, or - for standard input: {forms}",
+    )
+    solve.add_argument(
+        "--env",
+        default="Klondike-Draw3-v0",
+        metavar="ID",
+        help="id whose rules hold (default %(default)s)",
+    )
+    solve.add_argument("--max-states", type=int, metavar="N", help="give up after so many states")
+    solve.add_argument("--max-seconds", type=float, metavar="S", help="give up after so long")
+    solve.add_argument(
+        "--max-megabytes", type=int, metavar="M", help="memory for states (default 2048)"
+    )
+    solve.add_argument("--json", action="store_true", help="print as JSON, actions as ids too")
+    solve.set_defaults(run=_solve)
+
+
+def _deal(options: argparse.Namespace) -> tuple[str, int]:
     # Here, so that `klondike --help` does not wait for the compiler.
     from klondike_env.envs.klondike import KlondikeEnv
 
@@ -60,14 +99,107 @@ def _deal(options: argparse.Namespace) -> str:
     env.reset(options={"deal": number})
     position = env.position()
     if options.json:
-        return json.dumps({"deal": number, "deck": deck, "position": position})
+        return json.dumps({"deal": number, "deck": deck, "position": position}), 0
     lines = [
         f"deal {number}",
         *(f"T{i}  {pile}" for i, pile in enumerate(position["tableau"], start=1)),
         f"stock  {position['stock']}",
         f"deck  {' '.join(map(str, deck))}",
     ]
+    return "\n".join(lines), 0
+
+
+def _solve(options: argparse.Namespace) -> tuple[str, int]:
+    name, game = _read_game(options.game)
+    if options.env not in ENV_IDS:
+        raise ValueError(f"no environment {options.env!r}: choose from {', '.join(ENV_IDS)}")
+
+    # Here, so that mistakes are told before the compiler has started.
+    from klondike_env.games.klondike.moves import move_text
+    from klondike_env.games.klondike.rules import PRESETS
+    from klondike_env.solvers.klondike import solve
+
+    limits: dict[str, Any] = {
+        "max_states": options.max_states,
+        "max_seconds": options.max_seconds,
+        "max_bytes": options.max_megabytes and options.max_megabytes << 20,
+    }
+    limits = {key: value for key, value in limits.items() if value is not None}
+    with _Interruptible() as interruptible:
+        verdict = solve(
+            game, PRESETS[options.env], on_progress=interruptible.show_progress, **limits
+        )
+    moves = [move_text(action) for action in verdict.turn]
+    status = EXIT_STATUS[verdict.verdict]
+    if options.json:
+        found = {
+            "game": name,
+            "env": options.env,
+            "verdict": verdict.verdict,
+            "reason": verdict.reason or None,
+            "moves": moves,
+            "turn": verdict.turn,
+            "reach": verdict.reach,
+            "states": verdict.states,
+            "seconds": round(verdict.seconds, 6),
+        }
+        return json.dumps(found), status
+    return _verdict_text(name, options.env, verdict, moves), status
+
+
+def _verdict_text(name: str, env_id: str, verdict: Verdict, moves: list[str]) -> str:
+    why = f" ({verdict.reason})" if verdict.reason else ""
+    lines = [f"{name}, {env_id}: {verdict.verdict}{why}"]
+    if moves:
+        lines += textwrap.wrap(" ".join(moves), 100, initial_indent="  ", subsequent_indent="  ")
+        lines.append(f"{len(moves)} moves, draws and redeals included; not the shortest line")
+    lines.append(f"{verdict.states:,} states in {verdict.seconds:.2f} s")
     return "\n".join(lines)
+
+
+def _read_game(text: str) -> tuple[str, Any]:
+    """What to call a game, and its deck or position."""
+    if text.isdecimal():
+        number = deals.check_number(int(text))
+        return f"deal {number}", deals.deck(number)
+    if text == "-":
+        return "standard input", formats.read(sys.stdin.read())
+    try:
+        content = Path(text).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"{text!r} is neither a deal number nor a file to be read: {error.strerror}"
+        ) from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{text} is not UTF-8 text") from None
+    try:
+        return text, formats.read(content)
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from None
+
+
+class _Interruptible:
+    """Shows how a search gets on, on a terminal, and ends it at the first Ctrl-C."""
+
+    def __enter__(self) -> _Interruptible:
+        self._is_stopped = self._has_shown = False
+        self._previous: Any = signal.getsignal(signal.SIGINT)
+        signal.signal(signal.SIGINT, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._previous)
+        if self._has_shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    def _stop(self, *_: object) -> None:
+        self._is_stopped = True
+
+    def show_progress(self, states: int, seconds: float) -> bool:
+        if seconds >= 0.5 and sys.stderr.isatty():
+            self._has_shown = True
+            print(f"\r{states:,} states, {seconds:.0f} s", end="", file=sys.stderr, flush=True)
+        return not self._is_stopped
 
 
 def _chosen_number(options: argparse.Namespace) -> int:

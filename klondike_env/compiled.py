@@ -1,4 +1,4 @@
-"""How functions are compiled: entry points, and the helpers inlined into them.
+"""How functions are compiled, entry points and the helpers inlined into them; operations on bits.
 
 ``NUMBA_DISABLE_JIT=1`` runs the same functions as plain Python, for debugging and coverage; games
 are identical, only slower.
@@ -27,7 +27,11 @@ def entry_point(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a helper that only compiled functions call: inlined where it is called."""
+    """Compile a helper that only compiled functions call: inlined where it is called.
+
+    It needs no wrappers to be called from Python or C, which take longer to compile than most
+    helpers.
+    """
     if numba.config.DISABLE_JIT:
         return function
     return cast(

@@ -19,8 +19,11 @@ Numbers are split into ranges that never meet:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from klondike_env import verdicts
 from klondike_env.checks import check_choice, whole, whole_from
 from klondike_env.compiled import entry_point, inlined
 
@@ -204,3 +207,44 @@ def suite(name: str, count: int, start: int = 0) -> range:
             f"suite {name!r} has {SUITE_SIZE} deals: cannot take {count!r} from number {start!r} on"
         )
     return SUITES[name][first : first + size]
+
+
+def winnable_suite(
+    name: str,
+    count: int,
+    rules: Any,
+    *,
+    start: int = 0,
+    min_states: int = 0,
+    max_states: int | None = None,
+) -> list[int]:
+    """`count` deals of a named suite that can be won when all cards are known.
+
+    Args:
+        name: the suite.
+        count: how many deals.
+        rules: the rules they are to be played by, such as `KlondikeRules(draw_count=1)`; the
+            library's solver has decided the first 10,000 deals of each suite for some rules.
+        start: leave out so many winnable deals first.
+        min_states: only deals for which the solver needed at least so many states, rounded down to
+            a power of 2: a measure of difficulty.
+        max_states: only deals for which it needed fewer, rounded up to a power of 2.
+
+    Raises:
+        ValueError: no verdicts for these rules (others are never taken instead), or not that many
+            deals.
+    """
+    check_choice("a deal suite", name, tuple(SUITES))
+    first, size = whole_from("start", start, 0), whole_from("count", count, 1)
+    lowest = whole_from("min_states", min_states, 0).bit_length()
+    known = verdicts.load(name, rules)
+    fits = (known.verdict == verdicts.WINNABLE) & (known.digits >= lowest)
+    if max_states is not None:
+        fits &= known.digits <= (whole_from("max_states", max_states, 1) - 1).bit_length()
+    places = np.flatnonzero(fits)[first : first + size]
+    if len(places) < size:
+        raise ValueError(
+            f"only {int(fits.sum())} such deals are known in suite {name!r}: cannot take {size}"
+            f" from number {first} on"
+        )
+    return [SUITES[name][place] for place in places.tolist()]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.store import GameStore, Matchup
+from benchmarks.store import Matchup, Store
 from klondike_env.evaluation import GameRecord
 
 MATCHUP = Matchup(
@@ -28,14 +28,14 @@ def game(deal: int) -> GameRecord:
 
 
 def write_games(folder: Path, count: int) -> Path:
-    with GameStore(folder, MATCHUP) as store:
+    with Store(folder, MATCHUP, GameRecord) as store:
         for deal in range(count):
             store.add(game(deal))
     return store.path
 
 
 def read_games(folder: Path, matchup: Matchup = MATCHUP) -> dict[int, GameRecord]:
-    with GameStore(folder, matchup) as store:
+    with Store(folder, matchup, GameRecord) as store:
         return store.records
 
 
@@ -45,7 +45,7 @@ def test_games_come_back(tmp_path: Path) -> None:
 
 
 def test_a_game_is_on_disk_as_soon_as_it_is_added(tmp_path: Path) -> None:
-    with GameStore(tmp_path, MATCHUP) as store:
+    with Store(tmp_path, MATCHUP, GameRecord) as store:
         store.add(game(7))
         assert list(read_games(tmp_path)) == [7]
 
@@ -56,7 +56,7 @@ def test_a_half_written_last_line_costs_that_game_only(tmp_path: Path, cut: int)
     path.write_bytes(path.read_bytes()[:-cut])
     kept = [0, 1, 2] if cut == 1 else [0, 1]  # one byte is only the end of the line
     assert list(read_games(tmp_path)) == kept
-    with GameStore(tmp_path, MATCHUP) as store:
+    with Store(tmp_path, MATCHUP, GameRecord) as store:
         store.add(game(3))
     assert list(read_games(tmp_path)) == [*kept, 3]
 
@@ -70,7 +70,7 @@ def test_a_half_written_first_line_costs_nothing(tmp_path: Path) -> None:
 
 def test_the_first_of_two_records_of_a_deal_counts(tmp_path: Path) -> None:
     write_games(tmp_path, 1)
-    with GameStore(tmp_path, MATCHUP) as store:
+    with Store(tmp_path, MATCHUP, GameRecord) as store:
         store.add(dataclasses.replace(game(0), steps=99))
     assert read_games(tmp_path) == {0: game(0)}
 

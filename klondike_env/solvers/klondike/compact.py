@@ -4,7 +4,7 @@ The state says how far each foundation is, how many of the cards dealt to each p
 place, which stock cards are left and where the waste ends. Everything else follows. In particular
 it does not say on which card a card lies: two cards of one rank and colour take the same cards, and
 under partial runs what lies on one of them can always be moved over to the other, so positions that
-differ only in that can be won alike (`_open_pairs` counts instead). It holds for partial runs only.
+differ only in that can be won alike (`open_cards` counts instead). It holds for partial runs only.
 
 Cards are bits of a word: bit 4 * rank + place, with places that swap their colours from rank to
 rank, so that a card fits on the two cards of its own half of the next four bits, and the two cards
@@ -24,18 +24,15 @@ state over many guesses of them.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from klondike_env.cards import NUM_CARDS, NUM_RANKS
 from klondike_env.compiled import highest_bit, inlined, lowest_bit, popcount
-from klondike_env.games.klondike.layout import MAX_HEIGHT, MAX_HIDDEN, PILES, SUITS, TALON
+from klondike_env.games.klondike.layout import MAX_HEIGHT, MAX_HIDDEN, PILES, SUITS
 from klondike_env.games.klondike.rules import KlondikeRules
 
 U = np.uint64
-ZERO, ONE, FOUR = U(0), U(1), U(4)
-NIBBLE = U(15)
+ZERO, ONE, FOUR, NIBBLE = U(0), U(1), U(4), U(15)
 
 STATE = np.dtype(
     [
@@ -120,7 +117,8 @@ def every_table(draw_count: int) -> np.ndarray:
     count = bits.cumsum(axis=1)
     phase = np.arange(draw_count)[:, None, None]
     ends = (bits == 1) & ((phase + count) % draw_count == 0)
-    return (ends << np.arange(12)).sum(axis=2).astype(np.uint16).ravel()
+    table: np.ndarray = (ends << np.arange(12)).sum(axis=2).astype(np.uint16).ravel()
+    return table
 
 
 def compact(game: np.ndarray, rules: KlondikeRules) -> tuple[np.ndarray, np.ndarray]:
@@ -128,7 +126,8 @@ def compact(game: np.ndarray, rules: KlondikeRules) -> tuple[np.ndarray, np.ndar
 
     Args:
         game: one record of `klondike.layout.STATE`, as an array of one.
-        rules: its rules; runs must be partial and aces not forced.
+        rules: its rules; the state says all that matters only if runs are partial and aces not
+            forced.
 
     Returns:
         An array of one of `STATE` and one of `DEAL`.
@@ -301,6 +300,7 @@ def leave_pile(state, deal, card):
 
 @inlined
 def put_up(state, deal, card):
+    """Put a card on its foundation; the caller takes it from where it was."""
     s = U(SUIT[lowest_bit(card)])
     n = (state.up >> (FOUR * s)) & NIBBLE
     state.up += ONE << (FOUR * s)
@@ -311,6 +311,7 @@ def put_up(state, deal, card):
 
 @inlined
 def take_back(state, deal, card):
+    """Move the top card of a foundation to the tableau."""
     s = U(SUIT[lowest_bit(card)])
     n = (state.up >> (FOUR * s)) & NIBBLE
     state.up -= ONE << (FOUR * s)
@@ -337,6 +338,7 @@ def waste_end_after(deal, talon, place):
 
 @inlined
 def take_from_stock(state, deal, every, card):
+    """Draw and redeal until a stock card is on top of the waste, and take it."""
     place = ONE << U(deal.place[lowest_bit(card)])
     if not deal.is_endless and this_pass(state, deal, every) & place == ZERO:
         state.redeals_left -= ONE

@@ -90,8 +90,9 @@ def solve(
         raise ValueError(f"max_seconds is a number above 0, not {max_seconds!r}")
     if max_bytes < 16 * _FIRST_ENTRIES:
         raise ValueError(f"max_bytes is at least {16 * _FIRST_ENTRIES}, not {max_bytes!r}")
-    start = time.perf_counter()
     record = _as_record(game, rules)
+    _compile(_needs_plain_search(rules), rules.allows_reach)
+    start = time.perf_counter()
     scratch = _idle.pop() if _idle else _Scratch()
     try:
         task = _Task(record, rules, scratch, max_states, max_bytes)
@@ -175,6 +176,19 @@ def _every(draw_count: int) -> np.ndarray:
     return every_table(draw_count)
 
 
+def _needs_plain_search(rules: KlondikeRules) -> bool:
+    return rules.run_moves != "partial" or rules.forced_aces
+
+
+@functools.cache
+def _compile(is_plain: bool, allows_reach: bool) -> None:
+    """Solve something trivial, so that no time limit is spent on compiling."""
+    rules = KlondikeRules(forced_aces=is_plain, passes=None if allows_reach else 1)
+    position = {"foundations": dict.fromkeys("CDHS", 12), "rest": "stock"}
+    task = _Task(parse(position, rules), rules, _Scratch(), 1 << 20, MAX_BYTES)
+    task.verdict(task.run(), 0.0)
+
+
 class _Scratch:
     """What a search works in. Kept from one to the next: making it costs more than most searches.
 
@@ -220,7 +234,7 @@ class _Task:
         self.reason = ""
         self.table = scratch.table(_FIRST_ENTRIES)
         start, self.deal = compact(game, rules)
-        self.is_plain = rules.run_moves != "partial" or rules.forced_aces
+        self.is_plain = _needs_plain_search(rules)
         self.is_lost = False
         self.every = _every(rules.draw_count)
         if self.is_plain:
