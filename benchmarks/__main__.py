@@ -1,4 +1,4 @@
-"""Command line: ``python -m benchmarks`` with ``compare``, ``throughput`` or ``winnable``."""
+"""Command line: ``python -m benchmarks`` with a command; see `USAGE`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 try:
-    from benchmarks import compare, throughput, winnable
+    from benchmarks import compare, solvers, throughput, winnable
     from benchmarks.errors import AgentError, UserError
 except ModuleNotFoundError as error:
     sys.exit(f"error: {error.name} is not installed: pip install --editable '.[benchmarks]'")
@@ -15,14 +15,16 @@ except ModuleNotFoundError as error:
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "compare": compare.main,
     "throughput": throughput.main,
+    "solvers": solvers.main,
     "winnable": winnable.main,
 }
 
 USAGE = """\
-usage: python -m benchmarks {compare,throughput,winnable} [options]
+usage: python -m benchmarks {compare,throughput,solvers,winnable} [options]
 
   compare     play agents on the same deals: win rates, intervals, paired tests
   throughput  steps per second, beside the other simulators that are installed
+  solvers     deals decided per second, beside another solver if it is installed
   winnable    how many deals can be won with all cards known
 
 'python -m benchmarks compare --help' lists a command's options."""

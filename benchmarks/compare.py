@@ -20,7 +20,7 @@ from benchmarks.play import Job, Players
 from benchmarks.provenance import all_versions, code_digest, game_versions
 from benchmarks.statistics import Pairing, Summary, pair, summarize
 from benchmarks.store import Matchup, Store
-from klondike_env import ENV_IDS, deals
+from klondike_env import ENV_IDS, deals, verdicts
 from klondike_env.evaluation import GameRecord
 
 
@@ -73,18 +73,27 @@ class CompareConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentResult:
-    """One agent on one environment; ``pairing`` is None for the first agent."""
+    """One agent on one environment; ``pairing`` is None for the first agent.
+
+    ``win_rate_of_winnable`` is the share it won of the deals that can be won at all, None where
+    they are not known.
+    """
 
     agent: str
     actions: str
     summary: Summary
     pairing: Pairing | None
+    win_rate_of_winnable: float | None
     games_file: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentResult:
-    """All agents on one environment. ``all_cards_known`` marks thoughtful play."""
+    """All agents on one environment.
+
+    ``all_cards_known`` marks thoughtful play; ``winnable`` says how many of the deals can be won
+    with all cards known, None where there are no verdicts for these deals and rules.
+    """
 
     env_id: str
     rules: dict[str, Any]
@@ -93,6 +102,7 @@ class EnvironmentResult:
     suite: str
     first_deal: int
     games: int
+    winnable: int | None
     agents: list[AgentResult]
 
 
@@ -252,12 +262,14 @@ def _result(
     wanted: range,
     records: list[list[GameRecord]],
 ) -> EnvironmentResult:
+    winnable = _count_winnable(asked, arena)
     results = [
         AgentResult(
             agent=contest.name,
             actions=contest.matchup.actions,
             summary=summarize(own, asked.confidence),
             pairing=pair(records[0], own, asked.confidence) if place else None,
+            win_rate_of_winnable=_wins(own) / winnable if winnable else None,
             games_file=str(Store(Path(asked.output), contest.matchup, GameRecord).path),
         )
         for place, (contest, own) in enumerate(zip(contests, records, strict=True))
@@ -270,8 +282,24 @@ def _result(
         suite=asked.suite,
         first_deal=wanted[0],
         games=len(wanted),
+        winnable=winnable,
         agents=results,
     )
+
+
+def _wins(records: list[GameRecord]) -> int:
+    return sum(record.outcome == "won" for record in records)
+
+
+def _count_winnable(asked: CompareConfig, arena: _Arena) -> int | None:
+    """How many of the deals can be won, None unless all of them are decided for these rules."""
+    try:
+        known = verdicts.load(asked.suite, arena.rules).verdict[: asked.games]
+    except ValueError:
+        return None
+    if len(known) < asked.games or (known == verdicts.UNDECIDED).any():
+        return None
+    return int((known == verdicts.WINNABLE).sum())
 
 
 def progress_bar() -> Progress:

@@ -52,6 +52,12 @@ STRENGTH: tuple[Column, ...] = (
     ),
     ("p", lambda agent: _p_value(agent.pairing.p_value) if agent.pairing else ""),
 )
+OF_WINNABLE: Column = (
+    "of win-\nnable %",
+    lambda agent: (
+        "-" if agent.win_rate_of_winnable is None else _percent(agent.win_rate_of_winnable)
+    ),
+)
 PLAY: tuple[Column, ...] = (
     ("score", lambda agent: _number(agent.summary.mean_score, 2)),
     ("cards", lambda agent: _number(agent.summary.mean_foundation_cards)),
@@ -67,21 +73,32 @@ def print_tables(comparison: Comparison, console: Console) -> None:
     """One table an environment, or two where the console is too narrow for one."""
     for environment in comparison.environments:
         console.print(f"\n[bold]{title(environment)}[/bold]", highlight=False)
-        whole = _table(environment, STRENGTH + PLAY)
+        strength = STRENGTH if environment.winnable is None else (*STRENGTH, OF_WINNABLE)
+        whole = _table(environment, strength + PLAY)
         if _natural_width(console, whole) <= console.width:
             console.print(whole)
         else:
-            console.print(_table(environment, STRENGTH), "")
+            console.print(_table(environment, strength), "")
             console.print(_table(environment, PLAY))
     confidence = f"{100 * comparison.config.confidence:g} %"
     console.print(
         "Every deal counts: stuck games and games at the step limit are losses. Interval: Wilson, "
         f"{confidence}. Against first: difference in win rate on the same deals, in points, with p "
         "of the exact McNemar test, two-sided. Score, cards (on the foundations) and moves are "
-        "means; speed is that of one process.",
+        "means; speed is that of one process."
+        + (
+            _OF_WINNABLE_NOTE
+            if any(row.winnable is not None for row in comparison.environments)
+            else ""
+        ),
         style="dim",
         highlight=False,
     )
+
+
+_OF_WINNABLE_NOTE = (
+    " Of winnable: of the deals that can be won when all cards are known, by the library's solver."
+)
 
 
 def _natural_width(console: Console, table: Table) -> int:
@@ -140,6 +157,7 @@ def _flat_rows(comparison: Comparison) -> Iterable[dict[str, Any]]:
                 "actions": agent.actions,
                 "all_cards_known": environment.all_cards_known,
                 **dataclasses.asdict(agent.summary),
+                "winnable_games": "" if environment.winnable is None else environment.winnable,
                 "first_agent": environment.agents[0].agent,
                 **{name: pairing.get(name, "") for name in PAIRING_COLUMNS},
                 "suite": environment.suite,

@@ -40,7 +40,7 @@ class Verdicts:
 
 def options_of(rules: Any) -> dict[str, Any]:
     """What of some rules decides whether a deal can be won."""
-    return {name: getattr(rules, name) for name in OPTIONS}
+    return {name: getattr(rules, name, None) for name in OPTIONS}
 
 
 def load(suite: str, rules: Any) -> Verdicts:

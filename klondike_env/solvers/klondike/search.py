@@ -157,7 +157,7 @@ def find_moves(state, deal, every, node):
                 if (places >> U(deal.place[lowest_bit(card)])) & ONE == ZERO:
                     wanted ^= card
             draw_ups = wanted & next_up
-            draws = wanted & onto & ~(next_up & safe)
+            draws = wanted & onto & ~(next_up if deal.takes_back else next_up & safe)
             cards = draw_ups & safe
             if cards != ZERO:
                 if deal.is_open_stock:
