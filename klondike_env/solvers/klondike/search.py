@@ -515,6 +515,8 @@ def search(states, nodes, deals, every, table, counts, budget):
             break
         find_moves(state, deal, every, below)
         _allow(below, node, states[depth], deal, kind, card)
+        if not _has_todo(below):
+            continue
         # A stock card just laid down for the next move can only be followed by that, and only this
         # way leads to the state: no need to keep it.
         if not (kind == DRAW and deal.is_open_stock):
@@ -530,8 +532,8 @@ def search(states, nodes, deals, every, table, counts, budget):
                     continue
                 table[at + ONE] = untried & _left_out(below, deal)
                 _keep(below, untried, deal)
-        if not _has_todo(below):
-            continue
+                if not _has_todo(below):
+                    continue
         if depth == deepest:
             counts[3] += 1
             continue

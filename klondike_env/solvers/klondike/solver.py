@@ -92,17 +92,11 @@ def solve(
         raise ValueError(f"max_bytes is at least {16 * _FIRST_ENTRIES}, not {max_bytes!r}")
     record = _as_record(game, rules)
     _compile(_needs_plain_search(rules), rules.allows_reach)
-    start = time.perf_counter()
-    scratch = _idle.pop() if _idle else _Scratch()
-    try:
-        task = _Task(record, rules, scratch, max_states, max_bytes)
-        last_call = start
-        status = task.run()
-        while status == search.PAUSED:
+    start = last_call = time.perf_counter()
+    with _Task(record, rules, max_states, max_bytes) as task:
+        while task.run_slice():
             now = time.perf_counter()
-            if task.states >= max_states:
-                task.reason = f"{max_states} states"
-            elif max_seconds is not None and now >= start + max_seconds:
+            if max_seconds is not None and now >= start + max_seconds:
                 task.reason = f"{max_seconds} seconds"
             elif on_progress is not None and now >= last_call + 0.1:
                 last_call = now
@@ -110,10 +104,7 @@ def solve(
                     task.reason = "stopped"
             if task.reason:
                 break
-            status = task.run()
-        return task.verdict(status, time.perf_counter() - start)
-    finally:
-        _idle.append(scratch)
+        return task.verdict(time.perf_counter() - start)
 
 
 def solve_many(
@@ -184,9 +175,11 @@ def _needs_plain_search(rules: KlondikeRules) -> bool:
 def _compile(is_plain: bool, allows_reach: bool) -> None:
     """Solve something trivial, so that no time limit is spent on compiling."""
     rules = KlondikeRules(forced_aces=is_plain, passes=None if allows_reach else 1)
-    position = {"foundations": dict.fromkeys("CDHS", 12), "rest": "stock"}
-    task = _Task(parse(position, rules), rules, _Scratch(), 1 << 20, MAX_BYTES)
-    task.verdict(task.run(), 0.0)
+    game = parse({"foundations": dict.fromkeys("CDHS", 12), "rest": "stock"}, rules)
+    with _Task(game, rules, MAX_STATES, MAX_BYTES) as task:
+        while task.run_slice():
+            pass
+        task.verdict(0.0)
 
 
 class _Scratch:
@@ -200,7 +193,6 @@ class _Scratch:
     def __init__(self) -> None:
         self.states = np.zeros(_DEPTH, dtype=STATE)
         self.nodes = np.zeros(_DEPTH, dtype=search.NODE)
-        self.actions = np.zeros(_LINE, dtype=np.int64)
         self._tables: dict[int, np.ndarray] = {}
 
     def table(self, entries: int) -> np.ndarray:
@@ -214,52 +206,82 @@ class _Scratch:
         return self._tables[entries]
 
 
-_idle: list[_Scratch] = []  # one for each search that ran at the same time
+_idle: list[_Scratch] = []  # one for each search that was under way at the same time
 
 
-class _Task:
+class _Search:
     """One search, going on from where it was."""
 
-    def __init__(
-        self,
-        game: np.ndarray,
-        rules: KlondikeRules,
-        scratch: _Scratch,
-        max_states: int,
-        max_bytes: int,
-    ) -> None:
-        self.game, self.rules, self.scratch = game, rules, scratch
-        self.max_states, self.max_bytes = max_states, max_bytes
+    def __init__(self, scratch: _Scratch, max_bytes: int) -> None:
+        self.scratch, self.max_bytes = scratch, max_bytes
         self.counts = np.zeros(4, dtype=np.int64)
-        self.reason = ""
         self.table = scratch.table(_FIRST_ENTRIES)
-        start, self.deal = compact(game, rules)
-        self.is_plain = _needs_plain_search(rules)
-        self.is_lost = False
-        self.every = _every(rules.draw_count)
-        if self.is_plain:
-            self.terms = encode_rules(rules, "reach" if rules.allows_reach else "turn")
-            self.games = np.zeros(_DEPTH, dtype=GAME)
-            self.games[0] = game[0]
-            self.todo = np.zeros((_DEPTH, 5), dtype=np.uint64)
-            self.tried = np.zeros(_DEPTH, dtype=np.int64)
-            kernels.refresh(self.games[:1], self.terms)
-            plain.begin(self.games, self.todo, self.terms)
-        else:
-            scratch.states[0] = start[0]
-            self.is_lost = bool(search.begin(scratch.states, scratch.nodes, self.deal, self.every))
+        self.status = search.PAUSED
+        self.is_full = False
 
     @property
     def states(self) -> int:
         return int(self.counts[1])
 
-    def run(self) -> int:
-        """Search a slice further."""
-        if self.is_lost:
-            return search.LOST
-        budget = min(_SLICE, self.max_states - self.states)
-        if self.is_plain:
-            status = plain.search(
+    def run(self, budget: int) -> None:
+        """Visit `budget` more states or fewer."""
+        self.status = self._search(budget)
+        if self.status == search.FULL:
+            self.status = search.PAUSED
+            if 3 * self.table.nbytes > self.max_bytes:  # the old and the new one
+                self.is_full = True
+                return
+            larger = self.scratch.table(len(self.table))
+            self._move_entries(self.table, larger)
+            self.table = larger
+
+    def _search(self, budget: int) -> int:
+        raise NotImplementedError
+
+    def _move_entries(self, old: np.ndarray, new: np.ndarray) -> None:
+        raise NotImplementedError
+
+
+class _CompactSearch(_Search):
+    def __init__(
+        self, game: np.ndarray, rules: KlondikeRules, scratch: _Scratch, max_bytes: int
+    ) -> None:
+        super().__init__(scratch, max_bytes)
+        start, self.deal = compact(game, rules)
+        self.every = _every(rules.draw_count)
+        scratch.states[0] = start[0]
+        if search.begin(scratch.states, scratch.nodes, self.deal, self.every):
+            self.status = search.LOST
+
+    def _search(self, budget: int) -> int:
+        work = self.scratch
+        return int(
+            search.search(
+                work.states, work.nodes, self.deal, self.every, self.table, self.counts, budget
+            )
+        )
+
+    def _move_entries(self, old: np.ndarray, new: np.ndarray) -> None:
+        search.move_entries(old, new)
+
+
+class _PlainSearch(_Search):
+    def __init__(
+        self, game: np.ndarray, rules: KlondikeRules, scratch: _Scratch, max_bytes: int
+    ) -> None:
+        super().__init__(scratch, max_bytes)
+        _, self.deal = compact(game, rules)
+        self.terms = encode_rules(rules, "reach" if rules.allows_reach else "turn")
+        self.games = np.zeros(_DEPTH, dtype=GAME)
+        self.games[0] = game[0]
+        self.todo = np.zeros((_DEPTH, 5), dtype=np.uint64)
+        self.tried = np.zeros(_DEPTH, dtype=np.int64)
+        kernels.refresh(self.games[:1], self.terms)
+        plain.begin(self.games, self.todo, self.terms)
+
+    def _search(self, budget: int) -> int:
+        return int(
+            plain.search(
                 self.games,
                 self.todo,
                 self.tried,
@@ -269,51 +291,104 @@ class _Task:
                 self.counts,
                 budget,
             )
-        else:
-            status = search.search(
-                self.scratch.states,
-                self.scratch.nodes,
-                self.deal,
-                self.every,
-                self.table,
-                self.counts,
-                budget,
-            )
-        if status == search.FULL:
-            self._grow()
-            return search.PAUSED
-        return int(status)
+        )
 
-    def _grow(self) -> None:
-        if 3 * self.table.nbytes > self.max_bytes:  # the old and the new one
+    def _move_entries(self, old: np.ndarray, new: np.ndarray) -> None:
+        plain.move_entries(old, new)
+
+
+class _Task:
+    """Decides one game; a context manager that borrows what it works in.
+
+    The search for a win is interrupted early on to look at games with easier rules, which take far
+    fewer states: what cannot be won there cannot be won here.
+    """
+
+    FIRST_LOOK = 1 << 15
+    EASIER_STATES = 1 << 22
+
+    def __init__(
+        self, game: np.ndarray, rules: KlondikeRules, max_states: int, max_bytes: int
+    ) -> None:
+        self.game, self.rules = game, rules
+        self.max_states, self.max_bytes = max_states, max_bytes
+        self.reason = ""
+        self.is_lost = False
+        self._spent = 0  # states of searches that are over
+        self._borrowed: list[_Scratch] = []
+
+    def __enter__(self) -> _Task:
+        kind = _PlainSearch if _needs_plain_search(self.rules) else _CompactSearch
+        self.main: _Search = kind(self.game, self.rules, self._borrow(), self.max_bytes)
+        self._running: _Search = self.main
+        self._stages = self._plan()
+        self._stage_end = next(self._stages)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _idle.extend(self._borrowed)
+
+    def _borrow(self) -> _Scratch:
+        self._borrowed.append(_idle.pop() if _idle else _Scratch())
+        return self._borrowed[-1]
+
+    def _plan(self) -> Iterator[int]:
+        """Chooses the search that runs and yields how many states of it to visit at most."""
+        yield self.FIRST_LOOK
+        scratch = None
+        for game, rules in _easier(self.game, self.rules):
+            scratch = scratch or self._borrow()
+            self._running = _CompactSearch(game, rules, scratch, self.max_bytes)
+            yield self.EASIER_STATES
+            self._spent += self._running.states
+            self._running = self.main
+        yield self.max_states
+
+    @property
+    def states(self) -> int:
+        running = self._running.states if self._running is not self.main else 0
+        return self.main.states + self._spent + running
+
+    def run_slice(self) -> bool:
+        """Search a little further. Returns whether there is more to search."""
+        now = self._running
+        budget = min(_SLICE, self._stage_end - now.states, self.max_states - self.states)
+        if budget > 0 and now.status == search.PAUSED:
+            now.run(budget)
+        if now.status == search.LOST and not now.counts[3]:
+            self.is_lost = True
+            return False
+        if now is self.main and now.status != search.PAUSED:
+            return False
+        if self.states >= self.max_states:
+            self.reason = f"{self.max_states} states"
+        elif now is self.main and now.is_full:
             self.reason = f"{self.max_bytes} bytes"
-            return
-        larger = self.scratch.table(len(self.table))
-        (plain if self.is_plain else search).move_entries(self.table, larger)
-        self.table = larger
+        elif now.status != search.PAUSED or now.is_full or now.states >= self._stage_end:
+            self._stage_end = next(self._stages)
+        return not self.reason
 
-    def verdict(self, status: int, seconds: float) -> Verdict:
-        if status == search.LOST and not self.counts[3]:
+    def verdict(self, seconds: float) -> Verdict:
+        """The verdict so far."""
+        if self.is_lost:
             return Verdict("unwinnable", self.states, seconds)
-        if status != search.WON:
+        if self.main.status != search.WON:
             reason = self.reason or f"lines of {_DEPTH} moves"
             return Verdict("unknown", self.states, seconds, reason=reason)
-        turn, reach = self._lines()
-        return Verdict("winnable", self.states, seconds, turn, reach)
-
-    def _lines(self) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
         reach = self._line("reach") if self.rules.allows_reach else None
-        return self._line("turn"), reach
+        return Verdict("winnable", self.states, seconds, self._line("turn"), reach)
 
     def _line(self, actions: str) -> tuple[int, ...]:
-        terms, length, room = encode_rules(self.rules, actions), int(self.counts[0]), _LINE
-        found = np.empty(room, dtype=np.int64)
-        if not self.is_plain:
-            count = lines.write_line(self._fresh(terms), terms, self.scratch.nodes, length, found)
+        terms, length = encode_rules(self.rules, actions), int(self.main.counts[0])
+        found = np.empty(_LINE, dtype=np.int64)
+        if not isinstance(self.main, _PlainSearch):
+            nodes = self.main.scratch.nodes
+            count = lines.write_line(self._fresh(terms), terms, nodes, length, found)
         elif actions == "turn" and self.rules.allows_reach:
-            count = lines.write_turns(self._fresh(terms), terms, self.tried[:length], found)
+            line = self.main.tried[:length]
+            count = lines.write_turns(self._fresh(terms), terms, line, found)
         else:
-            found, count = self.tried, length
+            found, count = self.main.tried, length
         line = found[: max(count, 0)]
         if not lines.wins(self._fresh(terms), terms, line):
             raise AssertionError(f"a line of {length} moves does not win: please report this deal")
@@ -323,3 +398,23 @@ class _Task:
         games = self.game.copy()
         kernels.refresh(games, terms)
         return games
+
+
+def _easier(game: np.ndarray, rules: KlondikeRules) -> Iterator[tuple[np.ndarray, KlondikeRules]]:
+    """The game with easier rules: all of the stock at hand, then only the passes unlimited.
+
+    Partial runs allow all that whole and same-suit runs do, and free aces all that forced ones do.
+    """
+    takes_back = rules.foundation_to_tableau
+    unlimited = game.copy()
+    unlimited["redeals_left"] = -1
+    open_stock = unlimited.copy()
+    open_stock["waste_size"] = 0
+    is_plain = _needs_plain_search(rules)
+    if is_plain or rules.draw_count > 1 or rules.passes is not None:
+        yield open_stock, KlondikeRules(draw_count=1, foundation_to_tableau=takes_back)
+    if rules.draw_count > 1 and (is_plain or rules.passes is not None):
+        yield (
+            unlimited,
+            KlondikeRules(draw_count=rules.draw_count, foundation_to_tableau=takes_back),
+        )
