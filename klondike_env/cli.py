@@ -28,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(f"klondike {options.command}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(f"klondike {options.command}: interrupted", file=sys.stderr)
+        return 130
     print(output)
     return int(status)
 

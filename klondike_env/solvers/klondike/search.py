@@ -77,6 +77,11 @@ _UPS, _BACKS, _PILES, _DRAW_UPS, _DRAWS = 0, 4, 8, 15, 39
 
 WON, LOST, PAUSED, FULL = range(4)
 
+HIGH_FIRST, HIGH_DRAWS_FIRST, DRAWS_FIRST = 1, 2, 4
+"""What an order of trying moves is made of: of tableau cards the highest first, of stock cards the
+highest first, stock cards to the tableau before reveals. A deal whose win is far off in one order
+may have one near in another; which moves are tried at all does not depend on it."""
+
 
 @inlined
 def _safe_cards(up):
@@ -316,29 +321,34 @@ def _has_todo(node):
 
 
 @inlined
-def _choose(node, state):
+def _pick(cards, highest):
+    return highest_bit(cards) if highest else lowest(cards)
+
+
+@inlined
+def _choose(node, state, order):
     """Take the next move to try out of `node`. Returns whether there was one."""
     turning = node.todo_ups & state.in_place
     if turning != ZERO:
-        node.kind, node.card = U(UP), lowest(turning)
+        node.kind, node.card = U(UP), _pick(turning, order & HIGH_FIRST)
         node.todo_ups ^= node.card
-    elif node.todo_reveals != ZERO:
-        node.kind, node.card = U(REVEAL), lowest(node.todo_reveals)
+    elif node.todo_reveals != ZERO and not (order & DRAWS_FIRST and node.todo_draws != ZERO):
+        node.kind, node.card = U(REVEAL), _pick(node.todo_reveals, order & HIGH_FIRST)
         node.todo_reveals ^= node.card
     elif node.todo_draw_ups != ZERO:
-        node.kind, node.card = U(DRAW_UP), lowest(node.todo_draw_ups)
+        node.kind, node.card = U(DRAW_UP), _pick(node.todo_draw_ups, order & HIGH_DRAWS_FIRST)
         node.todo_draw_ups ^= node.card
     elif node.todo_ups != ZERO:
-        node.kind, node.card = U(UP), lowest(node.todo_ups)
+        node.kind, node.card = U(UP), _pick(node.todo_ups, order & HIGH_FIRST)
         node.todo_ups ^= node.card
     elif node.todo_draws != ZERO:
-        node.kind, node.card = U(DRAW), lowest(node.todo_draws)
+        node.kind, node.card = U(DRAW), _pick(node.todo_draws, order & HIGH_DRAWS_FIRST)
         node.todo_draws ^= node.card
     elif node.todo_vacates != ZERO:
-        node.kind, node.card = U(VACATE), lowest(node.todo_vacates)
+        node.kind, node.card = U(VACATE), _pick(node.todo_vacates, order & HIGH_FIRST)
         node.todo_vacates ^= node.card
     elif node.todo_backs != ZERO:
-        node.kind, node.card = U(BACK), lowest(node.todo_backs)
+        node.kind, node.card = U(BACK), _pick(node.todo_backs, order & HIGH_FIRST)
         node.todo_backs ^= node.card
     else:
         return False
@@ -470,7 +480,7 @@ def begin(states, nodes, deals, every):
 
 
 @entry_point
-def search(states, nodes, deals, every, table, counts, budget):
+def search(states, nodes, deals, every, table, counts, budget, order):
     """Search on until decided or `budget` more states have been visited.
 
     Args:
@@ -482,6 +492,7 @@ def search(states, nodes, deals, every, table, counts, budget):
         counts: int64[4], zeros at first: depth, states visited, entries of the table, states too
             deep to be searched (then LOST shows nothing).
         budget: states.
+        order: in which to try moves, 0 or some of HIGH_FIRST ... together; always the same.
 
     Returns:
         WON, with the moves in nodes[0] ... nodes[depth - 1]; LOST; PAUSED; FULL: the table is.
@@ -498,7 +509,7 @@ def search(states, nodes, deals, every, table, counts, budget):
         return WON
     while visited < stop:
         node = nodes[depth]
-        if not _choose(node, states[depth]):
+        if not _choose(node, states[depth], order):
             depth -= 1
             if depth < 0:
                 status = LOST

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from klondike_env.cards import check_deck
+from klondike_env.checks import whole_from
 from klondike_env.games.klondike import kernels
 from klondike_env.games.klondike.layout import STATE as GAME
 from klondike_env.games.klondike.layout import encode_rules
@@ -21,6 +22,7 @@ from klondike_env.games.klondike.position import parse
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike import lines, plain, search
 from klondike_env.solvers.klondike.compact import STATE, compact, every_table
+from klondike_env.solvers.klondike.search import DRAWS_FIRST, HIGH_DRAWS_FIRST, HIGH_FIRST
 
 MAX_STATES = 1_000_000_000
 MAX_BYTES = 2 << 30
@@ -84,12 +86,10 @@ def solve(
         ValueError: the game or a limit is impossible; says why in one line.
     """
     rules = rules or KlondikeRules()
-    if max_states < 1:
-        raise ValueError(f"max_states is a whole number above 0, not {max_states!r}")
-    if max_seconds is not None and not max_seconds > 0:
+    max_states = whole_from("max_states", max_states, 1)
+    max_bytes = whole_from("max_bytes", max_bytes, 16 * _FIRST_ENTRIES)
+    if max_seconds is not None and not (isinstance(max_seconds, (int, float)) and max_seconds > 0):
         raise ValueError(f"max_seconds is a number above 0, not {max_seconds!r}")
-    if max_bytes < 16 * _FIRST_ENTRIES:
-        raise ValueError(f"max_bytes is at least {16 * _FIRST_ENTRIES}, not {max_bytes!r}")
     record = _as_record(game, rules)
     _compile(_needs_plain_search(rules), rules.allows_reach)
     start = last_call = time.perf_counter()
@@ -125,7 +125,7 @@ def solve_many(
     Yields:
         The place of a game in `games` and its verdict, as they are found.
     """
-    count = workers or os.cpu_count() or 1
+    count = whole_from("workers", workers or os.cpu_count() or 1, 1)
     stopped = threading.Event()
     numbered = enumerate(games)
     with ThreadPoolExecutor(count) as pool:
@@ -155,6 +155,8 @@ def solve_many(
 def _as_record(game: Mapping[str, Any] | Iterable[int], rules: KlondikeRules) -> np.ndarray:
     if isinstance(game, Mapping):
         return parse(game, rules)
+    if not isinstance(game, Iterable):
+        raise ValueError(f"a game is a position or a deck of 52 cards, not {game!r}")
     games = np.zeros(1, dtype=GAME)
     decks = check_deck(game if isinstance(game, np.ndarray) else list(game))[None]
     none = np.zeros(1, dtype=np.int64)
@@ -244,9 +246,15 @@ class _Search:
 
 class _CompactSearch(_Search):
     def __init__(
-        self, game: np.ndarray, rules: KlondikeRules, scratch: _Scratch, max_bytes: int
+        self,
+        game: np.ndarray,
+        rules: KlondikeRules,
+        scratch: _Scratch,
+        max_bytes: int,
+        order: int = 0,
     ) -> None:
         super().__init__(scratch, max_bytes)
+        self.order = order
         start, self.deal = compact(game, rules)
         self.every = _every(rules.draw_count)
         scratch.states[0] = start[0]
@@ -257,7 +265,14 @@ class _CompactSearch(_Search):
         work = self.scratch
         return int(
             search.search(
-                work.states, work.nodes, self.deal, self.every, self.table, self.counts, budget
+                work.states,
+                work.nodes,
+                self.deal,
+                self.every,
+                self.table,
+                self.counts,
+                budget,
+                self.order,
             )
         )
 
@@ -300,12 +315,24 @@ class _PlainSearch(_Search):
 class _Task:
     """Decides one game; a context manager that borrows what it works in.
 
-    The search for a win is interrupted early on to look at games with easier rules, which take far
-    fewer states: what cannot be won there cannot be won here.
+    The search in one order is interrupted now and then, as it gets long:
+
+    - to search games with easier rules, which take far fewer states: what cannot be won there
+      cannot be won here;
+    - to look for a win in other orders, the longer the longer it takes.
     """
 
     FIRST_LOOK = 1 << 15
     EASIER_STATES = 1 << 22
+    OTHER_LOOKS = ((1 << 15, 1 << 20), (1 << 17, 1 << 24), (1 << 20, 1 << 27))
+    """States of each other order, and of the first one until the next such look."""
+    OTHER_ORDERS = (
+        DRAWS_FIRST | HIGH_DRAWS_FIRST,
+        HIGH_FIRST,
+        DRAWS_FIRST,
+        HIGH_FIRST | HIGH_DRAWS_FIRST,
+        DRAWS_FIRST | HIGH_DRAWS_FIRST | HIGH_FIRST,
+    )
 
     def __init__(
         self, game: np.ndarray, rules: KlondikeRules, max_states: int, max_bytes: int
@@ -314,13 +341,15 @@ class _Task:
         self.max_states, self.max_bytes = max_states, max_bytes
         self.reason = ""
         self.is_lost = False
+        self._winner: _Search | None = None
         self._spent = 0  # states of searches that are over
         self._borrowed: list[_Scratch] = []
 
     def __enter__(self) -> _Task:
         kind = _PlainSearch if _needs_plain_search(self.rules) else _CompactSearch
-        self.main: _Search = kind(self.game, self.rules, self._borrow(), self.max_bytes)
-        self._running: _Search = self.main
+        self._main: _Search = kind(self.game, self.rules, self._borrow(), self.max_bytes)
+        self._running: _Search = self._main
+        self._is_easier = False
         self._stages = self._plan()
         self._stage_end = next(self._stages)
         return self
@@ -333,21 +362,37 @@ class _Task:
         return self._borrowed[-1]
 
     def _plan(self) -> Iterator[int]:
-        """Chooses the search that runs and yields how many states of it to visit at most."""
+        """Chooses the search that runs and yields up to how many states of it."""
         yield self.FIRST_LOOK
-        scratch = None
+        scratch = self._borrow()
         for game, rules in _easier(self.game, self.rules):
-            scratch = scratch or self._borrow()
-            self._running = _CompactSearch(game, rules, scratch, self.max_bytes)
-            yield self.EASIER_STATES
-            self._spent += self._running.states
-            self._running = self.main
+            self._is_easier = True
+            yield from self._turn_to(game, rules, scratch, self.EASIER_STATES)
+        self._is_easier = False
+        if isinstance(self._main, _CompactSearch):
+            for states, main_states in self.OTHER_LOOKS:
+                for order in self.OTHER_ORDERS:
+                    yield from self._turn_to(self.game, self.rules, scratch, states, order)
+                yield main_states
         yield self.max_states
+
+    def _turn_to(
+        self,
+        game: np.ndarray,
+        rules: KlondikeRules,
+        scratch: _Scratch,
+        states: int,
+        order: int = 0,
+    ) -> Iterator[int]:
+        self._running = _CompactSearch(game, rules, scratch, self.max_bytes, order)
+        yield states
+        self._spent += self._running.states
+        self._running = self._main
 
     @property
     def states(self) -> int:
-        running = self._running.states if self._running is not self.main else 0
-        return self.main.states + self._spent + running
+        running = 0 if self._running is self._main else self._running.states
+        return self._main.states + self._spent + running
 
     def run_slice(self) -> bool:
         """Search a little further. Returns whether there is more to search."""
@@ -358,11 +403,14 @@ class _Task:
         if now.status == search.LOST and not now.counts[3]:
             self.is_lost = True
             return False
-        if now is self.main and now.status != search.PAUSED:
+        if now.status == search.WON and not self._is_easier:
+            self._winner = now
             return False
-        if self.states >= self.max_states:
+        if now is self._main and now.status == search.LOST:
+            self.reason = f"lines of {_DEPTH} moves"
+        elif self.states >= self.max_states:
             self.reason = f"{self.max_states} states"
-        elif now is self.main and now.is_full:
+        elif now is self._main and now.is_full:
             self.reason = f"{self.max_bytes} bytes"
         elif now.status != search.PAUSED or now.is_full or now.states >= self._stage_end:
             self._stage_end = next(self._stages)
@@ -372,23 +420,22 @@ class _Task:
         """The verdict so far."""
         if self.is_lost:
             return Verdict("unwinnable", self.states, seconds)
-        if self.main.status != search.WON:
-            reason = self.reason or f"lines of {_DEPTH} moves"
-            return Verdict("unknown", self.states, seconds, reason=reason)
-        reach = self._line("reach") if self.rules.allows_reach else None
-        return Verdict("winnable", self.states, seconds, self._line("turn"), reach)
+        if self._winner is None:
+            return Verdict("unknown", self.states, seconds, reason=self.reason)
+        reach = self._line(self._winner, "reach") if self.rules.allows_reach else None
+        return Verdict("winnable", self.states, seconds, self._line(self._winner, "turn"), reach)
 
-    def _line(self, actions: str) -> tuple[int, ...]:
-        terms, length = encode_rules(self.rules, actions), int(self.main.counts[0])
+    def _line(self, won: _Search, actions: str) -> tuple[int, ...]:
+        terms, length = encode_rules(self.rules, actions), int(won.counts[0])
         found = np.empty(_LINE, dtype=np.int64)
-        if not isinstance(self.main, _PlainSearch):
-            nodes = self.main.scratch.nodes
+        if not isinstance(won, _PlainSearch):
+            nodes = won.scratch.nodes
             count = lines.write_line(self._fresh(terms), terms, nodes, length, found)
         elif actions == "turn" and self.rules.allows_reach:
-            line = self.main.tried[:length]
+            line = won.tried[:length]
             count = lines.write_turns(self._fresh(terms), terms, line, found)
         else:
-            found, count = self.main.tried, length
+            found, count = won.tried, length
         line = found[: max(count, 0)]
         if not lines.wins(self._fresh(terms), terms, line):
             raise AssertionError(f"a line of {length} moves does not win: please report this deal")
