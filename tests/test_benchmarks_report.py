@@ -28,7 +28,9 @@ def records(wins: int, *, shift: int = 0) -> list[GameRecord]:
     ]
 
 
-def comparison(*, all_cards_known: bool = False, wins: int = 40) -> Comparison:
+def comparison(
+    *, all_cards_known: bool = False, wins: int = 40, winnable: int | None = 95
+) -> Comparison:
     first, second = records(wins), records(90, shift=3)
     agents = [
         AgentResult(
@@ -36,6 +38,7 @@ def comparison(*, all_cards_known: bool = False, wins: int = 40) -> Comparison:
             actions="turn",
             summary=summarize(own),
             pairing=pair(first, own) if own is second else None,
+            win_rate_of_winnable=summarize(own).wins / winnable if winnable else None,
             games_file="games.jsonl",
         )
         for name, own in (("random", first), ("my.package:Agent", second))
@@ -48,6 +51,7 @@ def comparison(*, all_cards_known: bool = False, wins: int = 40) -> Comparison:
         suite="test",
         first_deal=0,
         games=100,
+        winnable=winnable,
         agents=agents,
     )
     config = CompareConfig(env=["Klondike-Draw3-v0"], agents=["random", "my.package:Agent"])

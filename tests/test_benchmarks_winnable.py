@@ -42,7 +42,11 @@ def test_a_run_goes_on_and_writes_what_was_asked_for(
     arguments += ["--output", str(tmp_path), "--workers", "2"]
     assert main([*arguments, "--deals", "20"]) == 0
     assert "20 deals searched" in capsys.readouterr().err
-    files = {name: tmp_path / f"found.{name}" for name in ("json", "picture", "verdicts")}
+    files = {
+        "json": tmp_path / "found.json",
+        "picture": tmp_path / "found.png",
+        "verdicts": tmp_path / "found.npz",
+    }
     options = [f"--{name}={path}" for name, path in files.items()]
     assert main([*arguments, "--deals", "30", *options]) == 0
     captured = capsys.readouterr()
