@@ -27,9 +27,8 @@ from __future__ import annotations
 import numpy as np
 
 from klondike_env.cards import NUM_CARDS, NUM_RANKS
-from klondike_env.compiled import highest_bit, inlined, lowest_bit, popcount
+from klondike_env.compiled import entry_point, highest_bit, inlined, lowest_bit, popcount
 from klondike_env.games.klondike.layout import MAX_HEIGHT, MAX_HIDDEN, PILES, SUITS
-from klondike_env.games.klondike.rules import KlondikeRules
 
 U = np.uint64
 ZERO, ONE, FOUR, NIBBLE = U(0), U(1), U(4), U(15)
@@ -121,13 +120,96 @@ def every_table(draw_count: int) -> np.ndarray:
     return table
 
 
-def compact(game: np.ndarray, rules: KlondikeRules) -> tuple[np.ndarray, np.ndarray]:
+@inlined
+def _read_piles(game, state, deal):
+    """What of the tableau the state says, and where the dealt cards lie."""
+    for i in range(PILES):
+        height, down = np.int64(game.height[i]), np.int64(game.face_down[i])
+        for k in range(height):
+            card = np.int64(game.tableau[U(MAX_HEIGHT * i + k)]) - 1
+            if k < down:
+                card = np.int64(game.hidden[U(MAX_HIDDEN * i + k)]) - 1
+            if k <= down and card >= 0:  # the cards of a pile that may still be as dealt
+                deal.pile_cards[U(8 * i + k)] = BIT[U(card)]
+                deal.pile_of[U(INDEX[U(card)])] = i
+            if k >= down:
+                state.face_up |= BIT[U(card)]
+            if k == down:
+                state.in_place |= BIT[U(card)]
+                state.dealt |= U(down + 1) << U(4 * i)
+                state.face_down += U(down)
+                if down == 0:
+                    state.first |= BIT[U(card)]
+        if height == 0:
+            state.empty += ONE
+
+
+@inlined
+def read_game(game, rules, state, deal):
+    """Write the compact state and the deal's tables of a game; both zeros at first.
+
+    Returns whether a key can tell the states apart.
+    """
+    _read_piles(game, state, deal)
+    waste, size = np.int64(game.waste_size), np.int64(game.talon_size)
+    for k in range(size):
+        card = np.int64(game.talon[U(k)]) - 1
+        state.stock |= BIT[U(card)]
+        deal.place[U(INDEX[U(card)])] = k
+    state.talon = (ONE << U(size)) - ONE
+
+    redeals = np.int64(game.redeals_left)
+    # Each redeal but the first is worth making only after a card of the pass was played.
+    is_endless = redeals < 0 or redeals > size + 1
+    deal.is_endless = is_endless
+    deal.draw_count = U(rules.draw_count)
+    deal.is_open_stock = is_endless and rules.draw_count == 1
+    deal.takes_back = rules.foundation_to_tableau
+    state.redeals_left = U(ENDLESS) if is_endless else U(redeals)
+    state.waste_end = U(waste)
+    if is_endless and (waste == size or waste % np.int64(rules.draw_count) == 0):
+        state.waste_end = ZERO
+
+    weight, ways = ONE, 1.0
+    for s in range(SUITS):
+        up = U(game.foundations[s])
+        state.up |= up << U(4 * s)
+        state.next_up |= NEXT[U(ROW * s) + up]
+        state.tops |= TOP[U(ROW * s) + up]
+        deal.up_weight[s] = weight
+        state.key += weight * up
+        weight, ways = weight * U(ROW), ways * ROW
+    for i in range(PILES):
+        count = (state.dealt >> U(4 * i)) & NIBBLE
+        deal.dealt_weight[i] = weight
+        state.key += weight * count
+        weight, ways = weight * (count + ONE), ways * (np.float64(count) + 1)
+    deal.talon_weight = weight
+    state.key += weight * state.talon
+    weight, ways = weight << U(size), ways * np.float64(ONE << U(size))
+    deal.waste_weight = weight
+    state.key += weight * state.waste_end
+    weight, ways = weight * U(size + 1), ways * (size + 1)
+    if not is_endless:
+        deal.redeal_weight = weight
+        state.key += weight * U(redeals)
+        ways *= redeals + 1
+    return ways < 2.0**64
+
+
+@entry_point
+def read_games(games, rules, states, deals):
+    """`read_game` for games[0]. Returns whether a key can tell the states apart."""
+    return read_game(games[0], rules[0], states[0], deals[0])
+
+
+def compact(games: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The compact state and the deal's tables of a game.
 
     Args:
-        game: one record of `klondike.layout.STATE`, as an array of one.
-        rules: its rules; the state says all that matters only if runs are partial and aces not
-            forced.
+        games: one record of `klondike.layout.STATE`, as an array of one.
+        rules: the rules record; the state says all that matters only if runs are partial and aces
+            not forced.
 
     Returns:
         An array of one of `STATE` and one of `DEAL`.
@@ -135,78 +217,9 @@ def compact(game: np.ndarray, rules: KlondikeRules) -> tuple[np.ndarray, np.ndar
     Raises:
         ValueError: the position has more states than a key can tell apart.
     """
-    record = game[0]
     states, deals = np.zeros(1, dtype=STATE), np.zeros(1, dtype=DEAL)
-    state, deal = states[0], deals[0]
-    waste, size = int(record["waste_size"]), int(record["talon_size"])
-    redeals = int(record["redeals_left"])
-
-    face_up = in_place = first = empty = dealt = 0
-    counts = []
-    for i in range(PILES):
-        height, down = int(record["height"][i]), int(record["face_down"][i])
-        shown = record["tableau"][i * MAX_HEIGHT + down : i * MAX_HEIGHT + height]
-        cards = [int(card) - 1 for card in record["hidden"][i * MAX_HIDDEN :][:down]]
-        cards += [int(card) - 1 for card in shown[:1]]
-        for k, card in enumerate(cards):
-            deal["pile_cards"][8 * i + k] = BIT[card]
-            deal["pile_of"][INDEX[card]] = i
-        for card in shown:
-            face_up |= int(BIT[int(card) - 1])
-        if cards:
-            in_place |= int(BIT[cards[-1]])
-            first |= 0 if down else int(BIT[cards[-1]])
-        empty += not cards
-        dealt |= len(cards) << (4 * i)
-        counts.append(len(cards))
-
-    stock = 0
-    for k, card in enumerate(record["talon"][:size]):
-        stock |= int(BIT[int(card) - 1])
-        deal["place"][INDEX[int(card) - 1]] = k
-    ups = [int(up) for up in record["foundations"]]
-
-    # Each redeal but the first is worth making only after a card of the pass was played.
-    useful = size + 1 if redeals >= 0 else 0
-    deal["is_endless"] = redeals < 0 or redeals > useful
-    redeals = ENDLESS if deal["is_endless"] else redeals
-    deal["draw_count"] = rules.draw_count
-    deal["is_open_stock"] = deal["is_endless"] and rules.draw_count == 1
-    deal["takes_back"] = rules.foundation_to_tableau
-
-    weight, key = 1, 0
-    for s in range(SUITS):
-        deal["up_weight"][s] = weight
-        key += weight * ups[s]
-        weight *= ROW
-    for i in range(PILES):
-        deal["dealt_weight"][i] = weight
-        key += weight * counts[i]
-        weight *= counts[i] + 1
-    deal["talon_weight"] = weight
-    key += weight * ((1 << size) - 1)
-    weight <<= size
-    deal["waste_weight"] = weight
-    end = waste
-    if deal["is_endless"] and (waste % rules.draw_count == 0 or waste == size):
-        end = 0
-    key += weight * end
-    weight *= size + 1
-    if not deal["is_endless"]:
-        deal["redeal_weight"] = weight
-        key += weight * redeals
-        weight *= redeals + 1
-    if weight >= 1 << 64:
+    if not read_games(games, rules, states, deals):
         raise ValueError("the solver cannot number the states of this position with these passes")
-
-    state["face_up"], state["in_place"], state["first"] = face_up, in_place, first
-    state["stock"], state["talon"], state["waste_end"] = stock, (1 << size) - 1, end
-    state["next_up"] = sum(int(NEXT[ROW * s + ups[s]]) for s in range(SUITS))
-    state["tops"] = sum(int(TOP[ROW * s + ups[s]]) for s in range(SUITS))
-    state["up"] = sum(up << (4 * s) for s, up in enumerate(ups))
-    state["dealt"], state["empty"] = dealt, empty
-    state["face_down"] = sum(max(count - 1, 0) for count in counts)
-    state["redeals_left"], state["key"] = redeals, key
     return states, deals
 
 

@@ -255,7 +255,7 @@ class _CompactSearch(_Search):
     ) -> None:
         super().__init__(scratch, max_bytes)
         self.order = order
-        start, self.deal = compact(game, rules)
+        start, self.deal = compact(game, encode_rules(rules, "turn"))
         self.every = _every(rules.draw_count)
         scratch.states[0] = start[0]
         if search.begin(scratch.states, scratch.nodes, self.deal, self.every):
@@ -285,8 +285,8 @@ class _PlainSearch(_Search):
         self, game: np.ndarray, rules: KlondikeRules, scratch: _Scratch, max_bytes: int
     ) -> None:
         super().__init__(scratch, max_bytes)
-        _, self.deal = compact(game, rules)
         self.terms = encode_rules(rules, "reach" if rules.allows_reach else "turn")
+        _, self.deal = compact(game, self.terms)
         self.games = np.zeros(_DEPTH, dtype=GAME)
         self.games[0] = game[0]
         self.todo = np.zeros((_DEPTH, 5), dtype=np.uint64)
