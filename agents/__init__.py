@@ -13,6 +13,7 @@ AGENTS = {
     "greedy": "agents.greedy:Greedy",
     "yan": "agents.yan:Yan",
     "guide": "agents.guide:Guide",
+    "plan": "agents.plan:Plan",
     "solver": "agents.solver:Solver",
 }
 """Where the class of each named agent is."""

@@ -40,7 +40,7 @@ def _card_at(game, i, k):
 
 
 @inlined
-def _find(game, card):
+def find_card(game, card):
     """Pile and height of a face-up card; pile -1 if it is not on the tableau."""
     for i in range(PILES):
         for k in range(np.int64(game.face_down[i]), np.int64(game.height[i])):
@@ -93,7 +93,7 @@ def next_action(game, rules, kind, card):
         The action, -1 if there is none, and whether it completes the move.
     """
     board = REACH_BOARD if rules.is_reach else TURN_BOARD
-    i, k = _find(game, card)
+    i, k = find_card(game, card)
     if kind == UP:
         if i < 0:
             return _NO_ACTION, True
@@ -115,7 +115,7 @@ def next_action(game, rules, kind, card):
 
 
 @inlined
-def _lowest_left(game):
+def lowest_left(game):
     """The lowest card that is not up."""
     s = 0
     for other in range(1, SUITS):
@@ -138,8 +138,8 @@ def write_line(games, rules, nodes, length, actions):
         if move < length:
             kind, card = np.int64(nodes[move].kind), CARD[lowest_bit(nodes[move].card)]
         else:
-            card = _lowest_left(game)
-            kind = UP if _find(game, card)[0] >= 0 else DRAW_UP
+            card = lowest_left(game)
+            kind = UP if find_card(game, card)[0] >= 0 else DRAW_UP
         action, is_last = next_action(game, terms, kind, card)
         if not _is_legal(game, action):
             return FAILED

@@ -1,0 +1,264 @@
+"""Plays hidden-card Klondike by plans, a batch of games at a time, from observations alone.
+
+A row thinks when it has no plan: it finds the plan that earns most for what it costs and then plays
+it to its end, one action a call. With at most one card face down all cards are known, the last one
+by elimination, and a search of the rest finds the win if there is one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from klondike_env.cards import FACE_DOWN
+from klondike_env.compiled import entry_point, inlined, lowest_bit
+from klondike_env.games.klondike.kernels import RUNNING
+from klondike_env.games.klondike.layout import (
+    MAX_HEIGHT,
+    MAX_HIDDEN,
+    PILES,
+    SUITS,
+    TALON,
+    encode_rules,
+)
+from klondike_env.games.klondike.layout import STATE as GAME
+from klondike_env.games.klondike.rules import KlondikeRules
+from klondike_env.solvers.klondike import search
+from klondike_env.solvers.klondike.compact import (
+    CARD,
+    DEAL,
+    DRAW_UP,
+    STATE,
+    UP,
+    U,
+    every_table,
+    is_surely_won,
+    read_game,
+)
+from klondike_env.solvers.klondike.lines import find_card, lowest_left, next_action
+from klondike_env.solvers.klondike.plans import best_pile, find_plans, workspace, write_plan
+
+MAX_NODES = 1 << 15
+MAX_MOVES = 256
+EXACT_STATES = 200_000
+
+PLANNING, PLAYING, FINISHING, HOPELESS = range(4)
+MEMORY = np.dtype(
+    [
+        ("stage", "i4"),
+        ("length", "i4"),  # moves of the plan being played
+        ("played", "i4"),
+        ("kinds", "i4", (MAX_MOVES,)),
+        ("cards", "u8", (MAX_MOVES,)),
+    ]
+)
+"""What a row remembers between its moves: the plan that it is playing."""
+
+
+@inlined
+def read_observation(tableau, foundations, waste, stock, redeals_left, game):
+    """Fill a game's record with what an observation shows; the rest is zeros."""
+    for i in range(PILES):
+        height, down = 0, 0
+        for k in range(MAX_HEIGHT):
+            card = tableau[i, k]
+            game.tableau[U(MAX_HEIGHT * i + k)] = card
+            height += card != 0
+            down += card == FACE_DOWN
+        for k in range(MAX_HIDDEN):
+            game.hidden[U(MAX_HIDDEN * i + k)] = 0
+        game.height[i], game.face_down[i] = height, down
+    for s in range(SUITS):
+        game.foundations[s] = foundations[s]
+    size = 0
+    for k in range(TALON):
+        if waste[k]:
+            game.talon[U(size)] = waste[k]
+            size += 1
+    game.waste_size = size
+    for k in range(TALON):
+        if stock[k]:
+            game.talon[U(size)] = stock[k]
+            size += 1
+    game.talon_size = size
+    game.redeals_left = redeals_left
+    game.outcome = RUNNING
+
+
+@inlined
+def _name_the_last_card(game):
+    """Write the one card that lies face down where it lies: it is the one not seen."""
+    seen = U(0)
+    for k in range(PILES * MAX_HEIGHT):
+        if 0 < game.tableau[k] < FACE_DOWN:
+            seen |= U(1) << U(game.tableau[k])
+    for k in range(np.int64(game.talon_size)):
+        seen |= U(1) << U(game.talon[k])
+    for s in range(SUITS):
+        for rank in range(np.int64(game.foundations[s])):
+            seen |= U(1) << U(13 * s + rank + 1)
+    for i in range(PILES):
+        if game.face_down[i] == 1:
+            for card in range(1, 53):
+                if (seen >> U(card)) & U(1) == U(0):
+                    game.hidden[U(MAX_HIDDEN * i)] = card
+
+
+@inlined
+def _search_exactly(state, deals, every, exact, row):
+    """Look for a win with all cards known. Returns whether one was found, written to the row."""
+    states, nodes, table, counts = exact
+    states[0] = state
+    table[:] = U(0)
+    counts[:] = 0
+    if search.begin(states, nodes, deals, every):
+        return False
+    status = search.search(states, nodes, deals, every, table, counts, EXACT_STATES, 0)
+    if status != search.WON or counts[0] > MAX_MOVES:
+        return False
+    for k in range(counts[0]):
+        row.kinds[k], row.cards[k] = np.int64(nodes[k].kind), nodes[k].card
+    row.length, row.played = counts[0], 0
+    return True
+
+
+@inlined
+def _think(game, rules, deals, start, every, work, stamp, exact, row):
+    """Decide what to play from here on."""
+    start[0], deals[0] = start[1], deals[1]  # zeros
+    read_game(game, rules, start[0], deals[0])
+    if is_surely_won(start[0], deals[0]):
+        row.stage = FINISHING
+        return
+    if start[0].face_down <= U(1):
+        _name_the_last_card(game)
+        start[0], deals[0] = start[1], deals[1]
+        read_game(game, rules, start[0], deals[0])
+        if _search_exactly(start[0], deals, every, exact, row):
+            row.stage = PLAYING
+            return
+    find_plans(start[0], deals[0], every, work, stamp)
+    pile = best_pile(work[5])
+    length = -1
+    if pile >= 0:
+        length = write_plan(work[1], work[5][pile], row.kinds, row.cards)
+    row.length, row.played = length, 0
+    row.stage = PLAYING if length > 0 else HOPELESS
+
+
+@entry_point
+def choose(
+    tableau,
+    foundations,
+    waste,
+    stock,
+    redeals_left,
+    masks,
+    rules,
+    memory,
+    games,
+    deals,
+    start,
+    every,
+    work,
+    stamps,
+    exact,
+    actions,
+):
+    """One action for every row, by what the row remembers of its plan."""
+    terms, game = rules[0], games[0]
+    for b in range(actions.shape[0]):
+        row = memory[b]
+        action, is_last = -1, True
+        if row.stage != HOPELESS:
+            read_observation(
+                tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game
+            )
+            if row.stage == PLANNING:
+                stamps[0] += 1
+                _think(game, terms, deals, start, every, work, stamps[0], exact, row)
+            if row.stage == PLAYING:
+                card = CARD[lowest_bit(row.cards[U(row.played)])]
+                action, is_last = next_action(game, terms, np.int64(row.kinds[U(row.played)]), card)
+                row.played += is_last
+                if row.played == row.length:
+                    row.stage = PLANNING
+            elif row.stage == FINISHING:
+                card = lowest_left(game)
+                kind = UP if find_card(game, card)[0] >= 0 else DRAW_UP
+                action, _ = next_action(game, terms, kind, card)
+        if action < 0 or masks[b, U(action)] == 0:
+            action = 0
+            while masks[b, U(action)] == 0:
+                action += 1
+        actions[b] = action
+
+
+class PlanPlayer:
+    """Plays the plan that earns most for what it costs, in many games side by side.
+
+    Args:
+        rules: see `PlanPlayer.check`.
+    """
+
+    def __init__(self, rules: KlondikeRules) -> None:
+        self.check(rules)
+        self._rules = encode_rules(rules, "reach")
+        self._every = every_table(rules.draw_count)
+        self._work = workspace(MAX_NODES)
+        self._exact = (
+            np.zeros(512, dtype=STATE),
+            np.zeros(512, dtype=search.NODE),
+            np.zeros(1 << 16, dtype=np.uint64),
+            np.zeros(4, dtype=np.int64),
+        )
+        self._game = np.zeros(1, dtype=GAME)
+        self._start, self._deals = np.zeros(2, dtype=STATE), np.zeros(2, dtype=DEAL)
+        self._stamps = np.zeros(1, dtype=np.uint32)
+
+    @staticmethod
+    def check(rules: KlondikeRules) -> None:
+        """Refuse rules that plans do not fit.
+
+        Raises:
+            ValueError: says which rules they do fit.
+        """
+        if not rules.allows_reach or rules.run_moves != "partial" or rules.forced_aces:
+            raise ValueError(
+                "plans need rules under which going through the stock is free, any part of a run"
+                " moves and aces are not forced"
+            )
+        if rules.cards_known:
+            raise ValueError("plans are for hidden cards; with all cards known use the solver")
+
+    def reset(self, num_games: int) -> None:
+        """So many games are to be played, all of them from their start."""
+        self._memory = np.zeros(num_games, dtype=MEMORY)
+
+    def restart(self, rows: np.ndarray) -> None:
+        """New games begin in these rows."""
+        self._memory[rows] = np.zeros(1, dtype=MEMORY)
+
+    def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
+        """One action of the `reach` set a row: int64[B]."""
+        actions = np.empty(len(action_masks), dtype=np.int64)
+        choose(
+            observations["tableau"],
+            observations["foundations"],
+            observations["waste"],
+            observations["stock"],
+            observations["redeals_left"],
+            action_masks,
+            self._rules,
+            self._memory,
+            self._game,
+            self._deals,
+            self._start,
+            self._every,
+            self._work,
+            self._stamps,
+            self._exact,
+            actions,
+        )
+        return actions
