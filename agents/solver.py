@@ -27,7 +27,7 @@ class Solver(Agent):
 
     needs_all_cards: ClassVar[bool] = True
 
-    def __init__(self, rules: KlondikeRules | None = None, max_states: int = 20_000_000) -> None:
+    def __init__(self, rules: KlondikeRules | None = None, max_states: int = 5_000_000) -> None:
         super().__init__(KlondikeRules(cards_known=True) if rules is None else rules)
         self.actions = best_actions(self.rules)
         self.max_states = max_states

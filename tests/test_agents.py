@@ -15,7 +15,7 @@ import klondike_env
 from agents import AGENTS, make_agent
 from agents.features import FEATURES
 from agents.guide import WEIGHTS, load_weights
-from klondike_env import KlondikeRules
+from klondike_env import KlondikeRules, verdicts
 from klondike_env.games.klondike.moves import move_text
 from klondike_env.games.klondike.rules import PRESETS
 from tests.lockstep import random_rules
@@ -23,6 +23,22 @@ from tests.reference.building import whole_position
 from tests.test_laws import make, play_on, shuffle_unseen
 
 STEPS = 400
+
+
+def can_play(name: str, rules: KlondikeRules) -> bool:
+    try:
+        make_agent(name, rules)
+    except ValueError:
+        return False
+    return True
+
+
+PLAYED = [
+    (name, env_id)
+    for name in AGENTS
+    for env_id in klondike_env.ENV_IDS
+    if can_play(name, PRESETS[env_id])
+]
 
 
 def choose(name: str, rules: KlondikeRules, position: dict[str, Any], seed: int = 0) -> str:
@@ -37,9 +53,22 @@ def choose(name: str, rules: KlondikeRules, position: dict[str, Any], seed: int 
     return move_text(action, agent.actions)
 
 
-@pytest.mark.parametrize("env_id", klondike_env.ENV_IDS)
-@pytest.mark.parametrize("name", AGENTS)
-def test_every_agent_plays_every_id_legally(name: str, env_id: str) -> None:
+def test_what_agents_cannot_play_they_refuse_in_one_line() -> None:
+    played = {name: {env_id for other, env_id in PLAYED if other == name} for name in AGENTS}
+    thoughtful = {"Klondike-Thoughtful-Draw3-v0", "Klondike-Thoughtful-Draw1-v0"}
+    assert played.pop("solver") == thoughtful
+    assert played.pop("plan") == {"Klondike-Draw3-v0", "Klondike-Draw1-v0"}
+    assert all(ids == set(klondike_env.ENV_IDS) for ids in played.values())
+    with pytest.raises(ValueError, match=r"^agent 'solver' needs all cards known.*$"):
+        make_agent("solver", PRESETS["Klondike-Draw3-v0"])
+    with pytest.raises(ValueError, match=r"^agent 'plan' cannot play these rules: plans need .*$"):
+        make_agent("plan", PRESETS["Klondike-Vegas-v0"])
+    with pytest.raises(ValueError, match=r"^agent 'plan' .* use the solver$"):
+        make_agent("plan", PRESETS["Klondike-Thoughtful-Draw1-v0"])
+
+
+@pytest.mark.parametrize(("name", "env_id"), PLAYED)
+def test_every_agent_plays_its_ids_legally(name: str, env_id: str) -> None:
     """An illegal action would raise."""
     agent = make_agent(name, PRESETS[env_id])
     result = klondike_env.evaluate(
@@ -50,18 +79,32 @@ def test_every_agent_plays_every_id_legally(name: str, env_id: str) -> None:
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_every_agent_plays_odd_rules_legally(name: str) -> None:
-    for seed in range(12):
+    played = 0
+    for seed in range(2000):
         rules = random_rules(random.Random(seed))
+        if not can_play(name, rules):
+            continue
+        played += 1
+        if played > 12:
+            break
+        agent = make_agent(name, rules)
+        if name == "solver":
+            agent.max_states = 20_000
         result = klondike_env.evaluate(
-            make_agent(name, rules), "Klondike-Draw3-v0", range(6), rules=rules,
-            max_episode_steps=200,
-        )  # fmt: skip
+            agent, "Klondike-Draw3-v0", range(6), rules=rules, max_episode_steps=200
+        )
         assert result.games == 6
+    assert played >= 5
 
 
-@pytest.mark.parametrize("name", AGENTS)
 @pytest.mark.parametrize(
-    "env_id", ["Klondike-Draw1-v0", "Klondike-Draw3-v0", "Klondike-Vegas-v0", "Klondike-Strict-v0"]
+    ("name", "env_id"),
+    [
+        (name, env_id)
+        for name, env_id in PLAYED
+        if env_id
+        in ("Klondike-Draw1-v0", "Klondike-Draw3-v0", "Klondike-Vegas-v0", "Klondike-Strict-v0")
+    ],
 )
 def test_unseen_cards_change_no_decision(name: str, env_id: str) -> None:
     rules = PRESETS[env_id]
@@ -84,7 +127,8 @@ def test_agents_tolerate_rows_that_wait_and_games_without_a_move() -> None:
         "rest": "stock",
     }  # fmt: skip
     for name in AGENTS:
-        assert choose(name, KlondikeRules(draw_count=1), position)
+        rules = KlondikeRules(draw_count=1, cards_known=name == "solver")
+        assert choose(name, rules, position)
 
 
 def test_greedy_prefers_ups_that_turn_a_card_to_other_ups() -> None:
@@ -255,3 +299,24 @@ def test_training_improves_and_repeats() -> None:
     other, _ = train("Klondike-Draw1-v0", **{**settings, "seed": 6})
     assert (other != first).any()
     assert result["win_rate"] > 0.3
+
+
+@pytest.mark.parametrize("env_id", ["Klondike-Draw1-v0", "Klondike-Draw3-v0"])
+def test_plan_plays_the_same_in_any_company(env_id: str) -> None:
+    deals = klondike_env.deals.suite("validation", 40)
+    records = []
+    for num_envs in (3, 7, 40):
+        agent = make_agent("plan", PRESETS[env_id])
+        result = klondike_env.evaluate(agent, env_id, deals, num_envs=num_envs, seed=num_envs)
+        records.append([(game.outcome, game.steps) for game in result.records])
+    assert records[0] == records[1] == records[2]
+
+
+def test_solver_wins_what_can_be_won() -> None:
+    env_id = "Klondike-Thoughtful-Draw3-v0"
+    deals = klondike_env.deals.suite("validation", 60)
+    agent = make_agent("solver", PRESETS[env_id])
+    result = klondike_env.evaluate(agent, env_id, deals, num_envs=16)
+    known = verdicts.load("validation", PRESETS[env_id]).verdict[:60]
+    won = [game.outcome == "won" for game in result.records]
+    assert won == (known == verdicts.WINNABLE).tolist()
