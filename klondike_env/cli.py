@@ -86,7 +86,7 @@ def _add_solve(commands: Any) -> None:
     solve.add_argument("--max-states", type=int, metavar="N", help="give up after so many states")
     solve.add_argument("--max-seconds", type=float, metavar="S", help="give up after so long")
     solve.add_argument(
-        "--max-megabytes", type=int, metavar="M", help="memory for states (default 2048)"
+        "--max-megabytes", type=int, metavar="M", help="memory for states (default 4096)"
     )
     solve.add_argument("--json", action="store_true", help="print as JSON, actions as ids too")
     solve.set_defaults(run=_solve)

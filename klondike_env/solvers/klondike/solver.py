@@ -25,10 +25,11 @@ from klondike_env.solvers.klondike.compact import STATE, compact, every_table
 from klondike_env.solvers.klondike.search import DRAWS_FIRST, HIGH_DRAWS_FIRST, HIGH_FIRST
 
 MAX_STATES = 1_000_000_000
-MAX_BYTES = 2 << 30
+MAX_BYTES = 4 << 30
 _DEPTH = 1_024  # moves of the longest line searched
 _LINE = 8_192  # actions of the longest line written down
 _FIRST_ENTRIES = 1 << 12
+MIN_BYTES = 1 << 20
 _SLICE = 1 << 17  # states searched between two looks at the clock
 
 
@@ -75,7 +76,7 @@ def solve(
             how many of the passes are left.
         max_states: give up after so many states.
         max_seconds: give up after so many seconds.
-        max_bytes: memory for the table of states; give up when it does not do.
+        max_bytes: memory for tables of states; give up when it does not do.
         on_progress: called some times a second with the states and seconds so far; returning False
             ends the search.
 
@@ -87,7 +88,7 @@ def solve(
     """
     rules = rules or KlondikeRules()
     max_states = whole_from("max_states", max_states, 1)
-    max_bytes = whole_from("max_bytes", max_bytes, 16 * _FIRST_ENTRIES)
+    max_bytes = whole_from("max_bytes", max_bytes, MIN_BYTES)
     if max_seconds is not None and not (isinstance(max_seconds, (int, float)) and max_seconds > 0):
         raise ValueError(f"max_seconds is a number above 0, not {max_seconds!r}")
     record = _as_record(game, rules)
@@ -347,7 +348,9 @@ class _Task:
 
     def __enter__(self) -> _Task:
         kind = _PlainSearch if _needs_plain_search(self.rules) else _CompactSearch
-        self._main: _Search = kind(self.game, self.rules, self._borrow(), self.max_bytes)
+        # Two searches at most have a table at the same time.
+        self._share = self.max_bytes // 2
+        self._main: _Search = kind(self.game, self.rules, self._borrow(), self._share)
         self._running: _Search = self._main
         self._is_easier = False
         self._stages = self._plan()
@@ -358,8 +361,12 @@ class _Task:
         _idle.extend(self._borrowed)
 
     def _borrow(self) -> _Scratch:
-        self._borrowed.append(_idle.pop() if _idle else _Scratch())
-        return self._borrowed[-1]
+        try:
+            scratch = _idle.pop()
+        except IndexError:
+            scratch = _Scratch()
+        self._borrowed.append(scratch)
+        return scratch
 
     def _plan(self) -> Iterator[int]:
         """Chooses the search that runs and yields up to how many states of it."""
@@ -384,7 +391,7 @@ class _Task:
         states: int,
         order: int = 0,
     ) -> Iterator[int]:
-        self._running = _CompactSearch(game, rules, scratch, self.max_bytes, order)
+        self._running = _CompactSearch(game, rules, scratch, self._share, order)
         yield states
         self._spent += self._running.states
         self._running = self._main
