@@ -81,7 +81,7 @@ class Store(Generic[AnyRecord]):
         for line in text.splitlines():
             record = self._read(line)
             if record is not None:
-                self.records.setdefault(record.deal, record)
+                self.records[record.deal] = record  # the latest one holds
         self._file = self.path.open("a", encoding="utf-8")
         if not text:
             self._write({"matchup": dataclasses.asdict(self._subject)})

@@ -33,7 +33,7 @@ class WinnableConfig:
     """Estimate the share of deals that can be won with all cards known.
 
     Verdicts are kept in the output folder as they are found: an interrupted run goes on from there
-    when the same command is given again.
+    when the same command is given again, and a longer limit is spent on undecided deals only.
     """
 
     env: str = config.option("Klondike-Draw3-v0", "environment id whose rules hold")
@@ -87,7 +87,6 @@ class Subject:
     label: str
     rules: dict[str, Any]
     suite: str
-    max_seconds: float
     versions: dict[str, str]
     code: str
 
@@ -179,12 +178,11 @@ def run(asked: WinnableConfig) -> list[DealVerdict]:
         label=f"{asked.env}.winnable",
         rules=options,
         suite=asked.suite,
-        max_seconds=asked.max_seconds,
         versions=game_versions(),
         code=digest(*folders),
     )
     with Store(Path(asked.output), subject, DealVerdict) as store, progress_bar() as progress:
-        missing = [deal for deal in wanted if deal not in store.records]
+        missing = [deal for deal in wanted if _is_missing(store.records.get(deal), asked)]
         task = progress.add_task(asked.env, total=len(wanted), completed=len(wanted) - len(missing))
         found = solve_many(
             (deal_numbers.deck(deal) for deal in missing),
@@ -204,7 +202,18 @@ def run(asked: WinnableConfig) -> list[DealVerdict]:
             ) from None
         if progress.disable:
             print(f"{asked.env}: {len(missing):,} deals searched", file=sys.stderr)
-        return [store.records[deal] for deal in wanted]
+        return [_within_limit(store.records[deal], asked) for deal in wanted]
+
+
+def _is_missing(record: DealVerdict | None, asked: WinnableConfig) -> bool:
+    return record is None or (record.verdict == "unknown" and record.seconds < asked.max_seconds)
+
+
+def _within_limit(record: DealVerdict, asked: WinnableConfig) -> DealVerdict:
+    """A verdict as this limit gives it: one that an earlier run took longer for is none."""
+    if record.seconds <= asked.max_seconds:
+        return record
+    return dataclasses.replace(record, verdict="unknown")
 
 
 def _print(asked: WinnableConfig, result: Estimate, console: Console) -> None:

@@ -68,11 +68,11 @@ def test_a_half_written_first_line_costs_nothing(tmp_path: Path) -> None:
     assert list(read_games(tmp_path)) == [0, 1]
 
 
-def test_the_first_of_two_records_of_a_deal_counts(tmp_path: Path) -> None:
+def test_the_latest_of_two_records_of_a_deal_counts(tmp_path: Path) -> None:
     write_games(tmp_path, 1)
     with Store(tmp_path, MATCHUP, GameRecord) as store:
         store.add(dataclasses.replace(game(0), steps=99))
-    assert read_games(tmp_path) == {0: game(0)}
+    assert read_games(tmp_path) == {0: dataclasses.replace(game(0), steps=99)}
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,21 @@ def test_a_run_goes_on_and_writes_what_was_asked_for(
     assert (known == verdicts.WINNABLE).sum() == found["result"]["winnable"]
 
 
+def test_another_limit_uses_what_was_found(tmp_path: Path) -> None:
+    limits = (1e-9, 20.0, 1e-9)
+    found = [
+        winnable.run(
+            winnable.WinnableConfig(
+                deals=3, suite="validation", output=str(tmp_path), max_seconds=seconds
+            )
+        )
+        for seconds in limits
+    ]
+    assert [record.verdict for record in found[0]] == ["unknown"] * 3
+    assert "unknown" not in {record.verdict for record in found[1]}
+    assert [record.verdict for record in found[2]] == ["unknown"] * 3
+
+
 def test_taking_back_can_be_ruled_out(tmp_path: Path) -> None:
     asked = winnable.WinnableConfig(
         foundation_to_tableau=False, deals=5, output=str(tmp_path), suite="validation"
