@@ -30,16 +30,19 @@ def inlined(function: Function) -> Function:
     """Compile a helper that only compiled functions call: inlined where it is called."""
     if numba.config.DISABLE_JIT:
         return function
-    return cast(Function, numba.njit(forceinline=True)(function))
+    return cast(
+        Function,
+        numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function),
+    )
 
 
 def _compile(function: Function, **options: bool) -> Function:
     try:
-        return cast(Function, numba.njit(cache=True, **options)(function))
+        return cast(Function, numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function))
     except RuntimeError:
         # Numba found no folder it may write a cache to (a read-only install with no home): each
         # process then compiles anew.
-        return cast(Function, numba.njit(**options)(function))
+        return cast(Function, numba.njit(no_cfunc_wrapper=True, **options)(function))
 
 
 def _interpreted(function: Function) -> Function:
@@ -85,3 +88,71 @@ load_word = _load_word_in_python if numba.config.DISABLE_JIT else _load_word_com
 
 Counting flags a word at a time is several times faster than what the compiler makes of a loop.
 """
+
+
+@intrinsic
+def _popcount_compiled(typing_context, word):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _lowest_bit_compiled(typing_context, word):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _highest_bit_compiled(typing_context, word):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        zeros = builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
+        top = ir.Constant(ir.IntType(64), 1 << 63)
+        return builder.lshr(top, zeros)
+
+    return types.uint64(types.uint64), generate
+
+
+def _popcount_in_python(word: Any) -> np.uint64:
+    return np.uint64(int(word).bit_count())
+
+
+def _lowest_bit_in_python(word: Any) -> np.uint64:
+    return np.uint64((int(word) & -int(word)).bit_length() - 1)
+
+
+def _highest_bit_in_python(word: Any) -> np.uint64:
+    return np.uint64(1 << (int(word).bit_length() - 1))
+
+
+popcount = _popcount_in_python if numba.config.DISABLE_JIT else _popcount_compiled
+"""How many bits of a uint64 are set."""
+lowest_bit = _lowest_bit_in_python if numba.config.DISABLE_JIT else _lowest_bit_compiled
+"""Number of the lowest set bit of a uint64 that is not 0."""
+highest_bit = _highest_bit_in_python if numba.config.DISABLE_JIT else _highest_bit_compiled
+"""The highest set bit of a uint64 that is not 0, alone."""
+
+
+@intrinsic
+def _prefetch_compiled(typing_context, row, at):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        place = builder.bitcast(builder.gep(array.data, [args[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [place, word(1), word(3), word(1)])  # to write, keep close, data
+        return context.get_dummy_value()
+
+    return types.none(row, types.uint64), generate
+
+
+def _prefetch_in_python(row: np.ndarray, at: Any) -> None:
+    pass
+
+
+prefetch = _prefetch_in_python if numba.config.DISABLE_JIT else _prefetch_compiled
+"""Have the memory of element `at` (uint64) of a contiguous row fetched ahead of its use."""
