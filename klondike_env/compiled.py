@@ -14,6 +14,8 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -36,13 +38,27 @@ def inlined(function: Function) -> Function:
     )
 
 
+class _Cache(FunctionCache):
+    """Numba's cache, less half a second: it readies the whole compiler before it loads anything.
+
+    Loading needs Numba's runtime alone. A function that is not found readies the compiler itself.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def _compile(function: Function, **options: bool) -> Function:
+    compiled = numba.njit(no_cfunc_wrapper=True, **options)(function)
     try:
-        return cast(Function, numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function))
+        compiled._cache = _Cache(function)
     except RuntimeError:
         # Numba found no folder it may write a cache to (a read-only install with no home): each
         # process then compiles anew.
-        return cast(Function, numba.njit(no_cfunc_wrapper=True, **options)(function))
+        pass
+    return cast(Function, compiled)
 
 
 def _interpreted(function: Function) -> Function:
