@@ -6,6 +6,7 @@ are identical, only slower.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -38,7 +39,7 @@ def inlined(function: Function) -> Function:
     )
 
 
-class _Cache(FunctionCache):
+class _Cache(FunctionCache):  # type: ignore[misc]
     """Numba's cache, less half a second: it readies the whole compiler before it loads anything.
 
     Loading needs Numba's runtime alone. A function that is not found readies the compiler itself.
@@ -52,12 +53,10 @@ class _Cache(FunctionCache):
 
 def _compile(function: Function, **options: bool) -> Function:
     compiled = numba.njit(no_cfunc_wrapper=True, **options)(function)
-    try:
+    # Numba may find no folder to write a cache to (a read-only install with no home): each process
+    # then compiles anew.
+    with contextlib.suppress(RuntimeError):
         compiled._cache = _Cache(function)
-    except RuntimeError:
-        # Numba found no folder it may write a cache to (a read-only install with no home): each
-        # process then compiles anew.
-        pass
     return cast(Function, compiled)
 
 
