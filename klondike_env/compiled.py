@@ -6,14 +6,20 @@ are identical, only slower.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
+import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -40,13 +46,46 @@ def inlined(function: Function) -> Function:
     )
 
 
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache with two changes.
+
+    It also notices edits in files that a function's own file imports: their helpers are part of the
+    compiled function. And it loads half a second faster, since Numba readies the whole compiler
+    before it loads anything. Loading needs Numba's runtime alone; a function that is not found
+    readies the compiler itself.
+    """
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        files = self._cache_file
+        folder = Path(inspect.getfile(function)).parent
+        files._source_stamp = (files._source_stamp, _digest(_LIBRARY), _digest(folder))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+_LIBRARY = Path(__file__).parent
+
+
+@functools.cache
+def _digest(folder: Path) -> str:
+    """Of the sources in a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def _compile(function: Function, **options: bool) -> Function:
-    try:
-        return cast(Function, numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function))
-    except RuntimeError:
-        # Numba found no folder it may write a cache to (a read-only install with no home): each
-        # process then compiles anew.
-        return cast(Function, numba.njit(no_cfunc_wrapper=True, **options)(function))
+    compiled = numba.njit(no_cfunc_wrapper=True, **options)(function)
+    # Numba may find no folder to write a cache to (a read-only install with no home): each process
+    # then compiles anew.
+    with contextlib.suppress(RuntimeError):
+        compiled._cache = _Cache(function)
+    return cast(Function, compiled)
 
 
 def _interpreted(function: Function) -> Function:

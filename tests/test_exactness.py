@@ -171,6 +171,7 @@ for env_id, preset in rules.PRESETS.items():
             for form in (np.array, np.bool_, np.asfortranarray):
                 klondike_env.sample_actions(form(masks), rng)
             envs.action_masks()
+deals.next_numbers(np.zeros(1, dtype=np.uint64))
 for module in (kernels, deals, sampling):
     for name, value in vars(module).items():
         if value.__class__.__name__ == "CPUDispatcher" and value.__module__ == module.__name__:

@@ -12,9 +12,9 @@ import gymnasium as gym
 import numpy as np
 
 from klondike_env import deals
-from klondike_env.cards import check_deck
+from klondike_env.cards import NUM_CARDS, check_deck
 from klondike_env.checks import check_choice, whole
-from klondike_env.games.base import OUTCOMES, REWARDS, Game
+from klondike_env.games.base import NEXT_DEAL, OUTCOMES, OWN_DECK, REWARDS, Game
 
 OBSERVATIONS = ("dict", "flat")
 ILLEGAL = ("raise", "ignore")
@@ -253,15 +253,12 @@ def start_games(
             new["stream"], new["setup"] = states["stream"][row], setup.key
             states[row] = new[0]
         return
+    decks = np.empty((0, NUM_CARDS), dtype=np.uint8)
     if kind == "deck":
         decks = np.array([check_deck(deck) for deck in values]).reshape(len(rows), -1)
-        numbers = np.full(len(rows), -1, dtype=np.int64)
+        numbers = np.full(len(rows), OWN_DECK, dtype=np.int64)
+    elif kind == "deal":
+        numbers = np.array([deals.check_number(number) for number in values], dtype=np.int64)
     else:
-        if kind == "deal":
-            numbers = np.array([deals.check_number(number) for number in values], dtype=np.int64)
-        else:
-            streams = states["stream"][rows]
-            numbers = deals.next_numbers(streams)
-            states["stream"][rows] = streams
-        decks = deals.decks(numbers)
-    setup.game.kernels.start(states, rows, decks, numbers, encoded_rules)
+        numbers = np.full(len(rows), NEXT_DEAL, dtype=np.int64)
+    setup.game.kernels.start(states, rows, numbers, decks, encoded_rules)

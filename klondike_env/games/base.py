@@ -24,6 +24,9 @@ REWARDS = {
 OUTCOMES = ("", "won", "stuck")
 """Text of a record's `outcome`: still running, won, lost because nothing can move."""
 
+OWN_DECK, NEXT_DEAL = -1, -2
+"""In place of a deal number: a deck that was handed in, the next deal of the row's stream."""
+
 COMMON_FIELDS = {
     "deal": "deal number, -1 for a deck or position that was handed in",
     "setup": "which rules and action set the record belongs to (envs.setup.Setup.key)",
@@ -59,7 +62,9 @@ class Kernels:
     """A game's compiled functions. N is the number of environments, B of rows chosen among them.
 
     Attributes:
-        start: (states[N], rows int64[B], decks uint8[B, 52], deals int64[B], rules): deal anew.
+        start: (states[N], rows int64[B], deals int64[B], decks uint8[B, 52], rules): deal anew.
+            A deal is a number, `OWN_DECK` or `NEXT_DEAL`; decks are read for `OWN_DECK` alone, and
+            none need be there without it.
         refresh: (states[N], rules): recompute what follows from the cards of a position.
         find_illegal: (states[N], actions int64[N], num_actions) -> the first row whose action is
             illegal, or -1.

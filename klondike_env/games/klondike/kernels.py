@@ -19,7 +19,7 @@ import numpy as np
 from klondike_env.cards import FACE_DOWN, NUM_CARDS
 from klondike_env.compiled import entry_point, inlined
 from klondike_env.deals import advance_stream, shuffle_into, stream_number
-from klondike_env.games.base import OUTCOMES, REWARDS
+from klondike_env.games.base import NEXT_DEAL, OUTCOMES, OWN_DECK, REWARDS
 from klondike_env.games.klondike.layout import (
     MAX_HEIGHT,
     MAX_HIDDEN,
@@ -152,16 +152,6 @@ def _talon_plays(state, rules, words):
 
 
 @inlined
-def _has_talon_play(state, rules):
-    """Whether any card that draws and redeals can bring to the top may go anywhere."""
-    cards = _reachable(state, rules)
-    for k in range(np.int64(state.talon_size)):
-        if (cards >> k) & 1 and _waste_plays(state, np.int64(state.talon[U(k)]) - 1, rules):
-            return True
-    return False
-
-
-@inlined
 def _find_legal(state, rules):
     """Write the legal actions to `state.legal`. Returns whether any counts as a move.
 
@@ -215,25 +205,47 @@ def _find_legal(state, rules):
                     state.legal[0] |= U(1 << TURN_WASTE)
             return True
 
-    board = ups | (runs << PILES)  # 49 bits
-    counted |= ups | back
-    if rules.is_reach:
-        _talon_plays(state, rules, state.legal)
-        counted |= np.int64((state.legal[0] | state.legal[1] | state.legal[2]) != ZERO)
-        state.legal[3] = U(board) | (U(back) << U(49))
-        state.legal[4] = U(back) >> U(15)
-        return counted != 0
-
-    turns = np.int64(state.waste_size < state.talon_size)
-    turns |= np.int64(has_waste and turns == 0 and state.redeals_left != 0) << 1
     waste = np.int64(0)
-    if has_waste:
+    if has_waste and not rules.is_reach:
         waste = _waste_plays(
             state, np.int64(state.talon[U(np.int64(state.waste_size) - 1)]) - 1, rules
         )
-    state.legal[0] = U(turns | (waste << TURN_WASTE) | (board << TURN_BOARD)) | (U(back) << U(59))
-    state.legal[1] = U(back) >> U(5)
-    return counted != 0 or waste != 0 or _has_talon_play(state, rules)
+    counted |= ups | back | waste
+    if rules.is_reach or counted == 0:
+        _talon_plays(state, rules, state.legal)
+        counted |= np.int64((state.legal[0] | state.legal[1] | state.legal[2]) != ZERO)
+    board = ups | (runs << PILES)  # 49 bits
+    if rules.is_reach:
+        state.legal[3] = U(board) | (U(back) << U(49))
+        state.legal[4] = U(back) >> U(15)
+    else:
+        turns = np.int64(state.waste_size < state.talon_size)
+        turns |= np.int64(has_waste and turns == 0 and state.redeals_left != 0) << 1
+        state.legal[0] = U(turns | (waste << TURN_WASTE) | (board << TURN_BOARD)) | (
+            U(back) << U(59)
+        )
+        state.legal[1] = U(back) >> U(5)
+        state.legal[2] = ZERO
+    return counted != 0
+
+
+@inlined
+def _is_legal(state, action, num_actions):
+    """Whether an action is in range and legal."""
+    if action < 0 or action >= num_actions:
+        return False
+    return (state.legal[U(action >> 6)] >> U(action & 63)) & U(1) != ZERO
+
+
+@inlined
+def _find_illegal(states, actions, num_actions, first_row, last_row):
+    """First row whose action is out of range or illegal, or -1; any will do where none is legal."""
+    for row in range(first_row, last_row):
+        state, action = states[row], actions[row]
+        if not state.has_ended and not _is_legal(state, action, num_actions):
+            if action < 0 or action >= num_actions or not _has_no_legal(state):
+                return row
+    return -1
 
 
 @inlined
@@ -287,59 +299,28 @@ def _deal(state, deck, deal, rules):
 
 @inlined
 def _begin(state, rules):
-    """Derive what follows from the cards, at the start of a game."""
+    """Derive what follows from the cards, but for the legal actions, at the start of a game."""
     state.steps = 0
     state.outcome = RUNNING
     state.has_ended = 0
     for i in range(PILES):
-        _update_pile(state, i, rules)
-    _find_legal(state, rules)
+        _update_pile(state, U(i), rules)
 
 
 @inlined
-def _put_up(state, suit):
-    state.foundations[U(suit)] += 1
-    state.foundation_cards += 1
-
-
-@inlined
-def _put_on_pile(state, j, card, rules):
-    state.tableau[U(MAX_HEIGHT * j + np.int64(state.height[U(j)]))] = card + 1
-    state.height[U(j)] += 1
-    _update_pile(state, U(j), rules)
-
-
-@inlined
-def _after_leaving(state, i, rules):
-    """Turn up a face-down top card of pile i. Returns 1 if one turned."""
-    height, turned = np.int64(state.height[U(i)]), np.int64(0)
-    if height > 0 and height == np.int64(state.face_down[U(i)]):
-        card = state.hidden[U(MAX_HIDDEN * i + height - 1)]
-        state.tableau[U(MAX_HEIGHT * i + height - 1)] = card
-        state.face_down[U(i)] -= 1
-        state.face_down_cards -= 1
-        turned = np.int64(1)
-    _update_pile(state, U(i), rules)
-    return turned
-
-
-@inlined
-def _play_waste(state, target, rules):
-    """Play the top waste card to its foundation (target 0) or to pile target - 1."""
+def _take_waste(state):
+    """Take the top card off the waste."""
     top = np.int64(state.waste_size) - 1
     card = np.int64(state.talon[U(top)]) - 1
     for k in range(top, np.int64(state.talon_size)):  # a zero moves in behind the last card
         state.talon[U(k)] = state.talon[U(k + 1)]
     state.waste_size -= 1
     state.talon_size -= 1
-    if target == 0:
-        _put_up(state, SUIT[U(card)])
-    else:
-        _put_on_pile(state, target - 1, card, rules)
+    return card
 
 
 @inlined
-def _move_run(state, i, j, rules):
+def _move_run(state, i, j):
     """Move the part of pile i's run that fits onto pile j; into a space goes all of it."""
     height, to = np.int64(state.height[U(i)]), np.int64(state.height[U(j)])
     if to == 0:
@@ -352,50 +333,67 @@ def _move_run(state, i, j, rules):
         state.tableau[U(source + k)] = 0
     state.height[U(i)] = height - count
     state.height[U(j)] = to + count
-    _update_pile(state, U(j), rules)
 
 
 @inlined
-def _play_board(state, move, rules):
-    """Play board move 0-76. Returns (standard points, cards put up, cards turned up)."""
-    if move < PILES:
-        card = _top(state, U(move))
-        height = np.int64(state.height[U(move)]) - 1
-        state.tableau[U(MAX_HEIGHT * move + height)] = 0
-        state.height[U(move)] = height
-        _put_up(state, SUIT[U(card)])
-        return np.int64(10), np.int64(1), _after_leaving(state, move, rules)
-    if move < PILES * PILES:
-        i, to = (move - PILES) // (PILES - 1), (move - PILES) % (PILES - 1)
-        j = to if to < i else to + 1
-        _move_run(state, i, j, rules)
-        return np.int64(0), np.int64(0), _after_leaving(state, i, rules)
-    suit, j = (move - PILES * PILES) // PILES, (move - PILES * PILES) % PILES
-    state.foundations[U(suit)] -= 1
-    state.foundation_cards -= 1
-    _put_on_pile(state, j, 13 * suit + np.int64(state.foundations[U(suit)]), rules)
-    return np.int64(-15), np.int64(-1), np.int64(0)
+def _turn_up(state, i):
+    """Turn up the top card of pile i if it lies face down. Returns how many turned."""
+    height = np.int64(state.height[U(i)])
+    if height == 0 or height != np.int64(state.face_down[U(i)]):
+        return np.int64(0)
+    card = state.hidden[U(MAX_HIDDEN * i + height - 1)]
+    state.tableau[U(MAX_HEIGHT * i + height - 1)] = card
+    state.face_down[U(i)] -= 1
+    state.face_down_cards -= 1
+    return np.int64(1)
 
 
 @inlined
 def play(state, action, rules):
+    """Play a legal action, keep the score, find the legal actions and the outcome."""
+    _play(state, action, rules)
+    _conclude(state, rules)
+
+
+@inlined
+def _play(state, action, rules):
     """Play a legal action and keep the score."""
-    points, ups, turned = np.int64(0), np.int64(0), np.int64(0)
+    points, ups = np.int64(0), np.int64(0)  # standard points, cards put up
+    card = np.int64(-1)  # a card that moves alone: to its foundation unless to a pile
+    left, to = np.int64(-1), np.int64(-1)  # the piles that lose and get cards
     board = REACH_BOARD if rules.is_reach else TURN_BOARD
     if action >= board:
-        points, ups, turned = _play_board(state, action - board, rules)
+        move = action - board
+        if move < PILES:
+            left = move
+            card = _top(state, U(left))
+            height = np.int64(state.height[U(left)]) - 1
+            state.tableau[U(MAX_HEIGHT * left + height)] = 0
+            state.height[U(left)] = height
+        elif move < PILES * PILES:
+            left, to = (move - PILES) // (PILES - 1), (move - PILES) % (PILES - 1)
+            if to >= left:
+                to += 1
+            _move_run(state, left, to)
+        else:
+            suit, to = (move - PILES * PILES) // PILES, (move - PILES * PILES) % PILES
+            state.foundations[U(suit)] -= 1
+            state.foundation_cards -= 1
+            card = 13 * suit + np.int64(state.foundations[U(suit)])
+            points, ups = np.int64(-15), np.int64(-1)
     elif rules.is_reach or action >= TURN_WASTE:
-        target = action - TURN_WASTE
         if rules.is_reach:
             state.waste_size = (action >> 3) + 1  # the draws and redeals that bring it to the top
-            target = action & 7
-        _play_waste(state, target, rules)
-        points, ups = (np.int64(10), np.int64(1)) if target == 0 else (np.int64(5), np.int64(0))
+            to = (action & 7) - 1
+        else:
+            to = action - TURN_WASTE - 1
+        card = _take_waste(state)
+        points = np.int64(5)
     elif action == 0:
-        left = np.int64(state.talon_size) - np.int64(state.waste_size)
-        state.waste_size += min(left, np.int64(rules.draw_count))
-        left = np.int64(state.talon_size) - np.int64(state.waste_size)
-        state.unseen = min(np.int64(state.unseen), left)
+        unturned = np.int64(state.talon_size) - np.int64(state.waste_size)
+        drawn = min(unturned, np.int64(rules.draw_count))
+        state.waste_size += drawn
+        state.unseen = min(np.int64(state.unseen), unturned - drawn)
     else:
         state.waste_size = 0
         if state.redeals >= rules.free_redeals:
@@ -405,44 +403,47 @@ def play(state, action, rules):
             state.redeals_left -= 1
     state.moves += 1
 
+    if card >= 0:
+        if to < 0:
+            state.foundations[U(SUIT[U(card)])] += 1
+            state.foundation_cards += 1
+            points, ups = np.int64(10), np.int64(1)
+        else:
+            state.tableau[U(MAX_HEIGHT * to + np.int64(state.height[U(to)]))] = card + 1
+            state.height[U(to)] += 1
+    if to >= 0:
+        _update_pile(state, U(to), rules)
+    if left >= 0:
+        points += 5 * _turn_up(state, left)
+        _update_pile(state, U(left), rules)
+
     has_won = state.foundation_cards == NUM_CARDS
-    if rules.scoring == STANDARD:
-        _score_standard(state, points + 5 * turned, has_won, rules)
+    if rules.scoring == STANDARD:  # Windows points with their floor at 0
+        state.score = max(state.score + points, np.int64(0))
+        if rules.seconds_per_move > 0:  # then the simulated clock, then its bonus
+            seconds = np.int64(state.moves) * rules.seconds_per_move
+            ticks = seconds // 10 - (seconds - rules.seconds_per_move) // 10
+            state.score = max(state.score - 2 * ticks, np.int64(0))
+            if has_won and seconds > 30:
+                state.score += 700_000 // seconds
     elif rules.scoring == VEGAS:
         state.score += 5 * ups
     elif has_won:
         state.score += 1
 
-    if has_won:
+
+@inlined
+def _conclude(state, rules):
+    """Find the legal actions and the outcome."""
+    can_move = _find_legal(state, rules)
+    if state.foundation_cards == NUM_CARDS:
         state.outcome = WON
         state.legal[:] = ZERO
-    elif not _find_legal(state, rules):
+    elif not can_move:
         state.outcome = STUCK
 
 
-@inlined
-def _score_standard(state, points, has_won, rules):
-    """Windows points with their floor at 0, then the simulated clock, then its bonus."""
-    state.score = max(state.score + points, np.int64(0))
-    if rules.seconds_per_move > 0:
-        seconds = np.int64(state.moves) * rules.seconds_per_move
-        ticks = seconds // 10 - (seconds - rules.seconds_per_move) // 10
-        state.score = max(state.score - 2 * ticks, np.int64(0))
-        if has_won and seconds > 30:
-            state.score += 700_000 // seconds
-
-
 # --- Seeing ------------------------------------------------------------------------------------
-
-
-@inlined
-def _is_playable(state, action, num_actions):
-    """Whether an action is in range and legal; any is if none is legal, and ends the game."""
-    if action < 0 or action >= num_actions:
-        return False
-    if (state.legal[U(action >> 6)] >> U(action & 63)) & U(1) != ZERO:
-        return True
-    return _has_no_legal(state)
 
 
 @inlined
@@ -465,6 +466,42 @@ def _write_mask(state, mask):
 
 
 @inlined
+def _write_views(state, views, row):
+    """The observation: an array for each of `observation_fields`, or all in one row."""
+    if len(views) == 1:
+        tableau = foundations = waste = stock = redeals_left = views[0][row]
+        foundations_at = PILES * MAX_HEIGHT
+        waste_at = foundations_at + SUITS
+        stock_at = waste_at + TALON
+        redeals_at = stock_at + TALON
+        if tableau.shape[0] > redeals_at + 1:
+            for i in range(PILES):
+                tableau[U(redeals_at + 1 + i)] = state.face_down[i]
+    else:
+        tableau, foundations = views[0][row].ravel(), views[1][row]
+        waste, stock, redeals_left = views[2][row], views[3][row], views[4][row]
+        foundations_at = waste_at = stock_at = redeals_at = 0
+        if len(views) == 6:
+            face_down = views[5][row]
+            for i in range(PILES):
+                face_down[i] = state.face_down[i]
+    for k in range(PILES * MAX_HEIGHT):
+        tableau[k] = state.tableau[k]
+    for s in range(SUITS):
+        foundations[U(foundations_at + s)] = state.foundations[s]
+    keep = KEEP[U(state.waste_size)]
+    border = np.int64(state.waste_size)
+    for k in range(TALON):
+        waste[U(waste_at + k)] = state.talon[k] & keep[k]
+    for k in range(TALON):
+        stock[U(stock_at + k)] = state.talon[U(border + k)]
+    size = np.int64(state.talon_size)
+    for k in range(size - np.int64(state.unseen) - border, size - border):
+        stock[U(stock_at + k)] = FACE_DOWN
+    redeals_left[U(redeals_at)] = state.redeals_left
+
+
+@inlined
 def _write_facts(state, facts, row):
     facts[0, row] = state.deal
     facts[1, row] = state.score
@@ -472,68 +509,25 @@ def _write_facts(state, facts, row):
     facts[3, row] = np.int64(state.outcome)
 
 
-@inlined
-def _write_waste(state, view, at):
-    keep = KEEP[U(state.waste_size)]
-    for k in range(TALON):
-        view[U(at + k)] = state.talon[k] & keep[k]
-
-
-@inlined
-def _write_stock(state, view, at):
-    waste = np.int64(state.waste_size)
-    for k in range(TALON):
-        view[U(at + k)] = state.talon[U(waste + k)]
-    size = np.int64(state.talon_size)
-    for k in range(size - np.int64(state.unseen) - waste, size - waste):
-        view[U(at + k)] = FACE_DOWN
-
-
-@inlined
-def _write_flat(state, view):
-    """The observation as one row, the arrays of `observation_fields` one after another."""
-    for k in range(PILES * MAX_HEIGHT):
-        view[k] = state.tableau[k]
-    at = PILES * MAX_HEIGHT
-    for s in range(SUITS):
-        view[at + s] = state.foundations[s]
-    at += SUITS
-    _write_waste(state, view, at)
-    _write_stock(state, view, at + TALON)
-    at += 2 * TALON
-    view[at] = state.redeals_left
-    if view.shape[0] > at + 1:
-        for i in range(PILES):
-            view[U(at + 1 + i)] = state.face_down[i]
-
-
-@inlined
-def _write_views(state, views, row):
-    if len(views) == 1:
-        _write_flat(state, views[0][row])
-        return
-    tableau, foundations = views[0][row].ravel(), views[1][row]
-    for k in range(PILES * MAX_HEIGHT):
-        tableau[k] = state.tableau[k]
-    for s in range(SUITS):
-        foundations[s] = state.foundations[s]
-    _write_waste(state, views[2][row], 0)
-    _write_stock(state, views[3][row], 0)
-    views[4][row, 0] = state.redeals_left
-    if len(views) == 6:
-        face_down = views[5][row]
-        for i in range(PILES):
-            face_down[i] = state.face_down[i]
-
-
 # --- Entry points: loops over many games -------------------------------------------------------
 
 
 @entry_point
-def start(states, rows, decks, deals, rules):
-    """Deal decks[b] in row rows[b]. See `games.base.Kernels`."""
+def start(states, rows, deals, decks, rules):
+    """Deal anew in row rows[b]. See `games.base.Kernels`."""
+    deck = np.empty(NUM_CARDS, dtype=np.uint8)
     for b in range(rows.shape[0]):
-        _deal(states[U(rows[b])], decks[b], deals[b], rules[0])
+        state, deal = states[U(rows[b])], deals[b]
+        if deal == NEXT_DEAL:
+            state.stream = advance_stream(state.stream)
+            deal = stream_number(state.stream)
+        if deal == OWN_DECK:
+            for k in range(NUM_CARDS):
+                deck[k] = decks[b, k]
+        else:
+            shuffle_into(np.uint64(deal), deck)
+        _deal(state, deck, deal, rules[0])
+        _find_legal(state, rules[0])
 
 
 @entry_point
@@ -541,15 +535,13 @@ def refresh(states, rules):
     """Derive what follows from the cards, in records that were filled by hand."""
     for row in range(states.shape[0]):
         _begin(states[row], rules[0])
+        _find_legal(states[row], rules[0])
 
 
 @entry_point
 def find_illegal(states, actions, num_actions):
     """First row whose action is illegal or out of range, or -1. See `games.base.Kernels`."""
-    for row in range(states.shape[0]):
-        if not states[row].has_ended and not _is_playable(states[row], actions[row], num_actions):
-            return row
-    return -1
+    return _find_illegal(states, actions, num_actions, 0, states.shape[0])
 
 
 @entry_point
@@ -589,32 +581,32 @@ def step(
     """Play one action in each of the rows and observe them. See `games.base.Kernels`."""
     num_actions = masks.shape[1]
     if not ignore_illegal:
-        for row in range(first_row, last_row):
-            if not states[row].has_ended and not _is_playable(
-                states[row], actions[row], num_actions
-            ):
-                return row
+        illegal = _find_illegal(states, actions, num_actions, first_row, last_row)
+        if illegal >= 0:
+            return illegal
     terms = rules[0]
     deck = np.empty(NUM_CARDS, dtype=np.uint8)
     for row in range(first_row, last_row):
         state = states[row]
         rewards[row] = 0.0
-        if state.has_ended and next_step_autoreset:
+        is_played = not state.has_ended
+        is_dealt = not is_played and next_step_autoreset
+        score, cards = state.score, np.int64(state.foundation_cards)
+        face_down = np.int64(state.face_down_cards)
+        if is_dealt:
             state.stream = advance_stream(state.stream)
             number = stream_number(state.stream)
             shuffle_into(np.uint64(number), deck)
             _deal(state, deck, number, terms)
-        elif not state.has_ended:
-            score, cards = state.score, np.int64(state.foundation_cards)
-            face_down = np.int64(state.face_down_cards)
-            if _has_no_legal(state):
-                state.outcome = STUCK
-            else:
-                if not ignore_illegal or _is_playable(state, actions[row], num_actions):
-                    play(state, actions[row], terms)
-                elif not _find_legal(state, terms):
-                    state.outcome = STUCK  # a deal dead on arrival ends with its first step
+        elif is_played:
+            if _is_legal(state, actions[row], num_actions):
+                _play(state, actions[row], terms)
             state.steps += 1
+        if is_played or is_dealt:
+            _conclude(state, terms)
+        if is_dealt:
+            state.outcome = RUNNING  # a deal dead on arrival ends with its first step
+        if is_played:
             if reward == REWARD_WIN:
                 rewards[row] = np.float64(state.outcome == WON)
             elif reward == REWARD_SCORE:

@@ -15,6 +15,7 @@ import numpy as np
 
 from klondike_env.cards import check_deck
 from klondike_env.checks import whole_from
+from klondike_env.games.base import OWN_DECK
 from klondike_env.games.klondike import kernels
 from klondike_env.games.klondike.layout import STATE as GAME
 from klondike_env.games.klondike.layout import encode_rules
@@ -160,8 +161,8 @@ def _as_record(game: Mapping[str, Any] | Iterable[int], rules: KlondikeRules) ->
         raise ValueError(f"a game is a position or a deck of 52 cards, not {game!r}")
     games = np.zeros(1, dtype=GAME)
     decks = check_deck(game if isinstance(game, np.ndarray) else list(game))[None]
-    none = np.zeros(1, dtype=np.int64)
-    kernels.start(games, none, decks, none, encode_rules(rules, "turn"))
+    rows, deals = np.zeros(1, dtype=np.int64), np.array([OWN_DECK])
+    kernels.start(games, rows, deals, decks, encode_rules(rules, "turn"))
     return games
 
 
