@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from klondike_env.games.klondike.rules import KlondikeRules
-from tests.brute_force import CAN_LIE_ON, DOWN, SUITS, can_win, moves, read, text_of
+from tests.brute_force import CAN_LIE_ON, DOWN, SUITS, State, can_win, moves, read, text_of, write
 
 PILES = 7
 MAX_DOWN = 6  # no deal has more cards face down in a pile
@@ -96,7 +96,7 @@ def _foundations(rng: random.Random, left: int, aces: float) -> list[int]:
         up[first], left = 0, left - 13
         lagging = [suit for suit in range(4) if suit != first]
     for _ in range(left):
-        suit = rng.choice([suit for suit in lagging if up[suit]])
+        suit = rng.choice([suit for suit in lagging if up[suit]] or [s for s in range(4) if up[s]])
         up[suit] -= 1
     return up
 
@@ -145,6 +145,75 @@ def _long_runs(rng: random.Random, cards: list[int]) -> list[list[int]]:
             hidden.append(c)
     downs: list[list[int]] = [[] for _ in runs]
     for c in hidden:
-        rng.choice([down for down in downs if len(down) < MAX_DOWN]).append(c)
+        room = [down for down in downs if len(down) < MAX_DOWN]
+        if room:
+            rng.choice(room).append(c)
+        else:
+            runs.append([c])
+            downs.append([])
     piles = [[c + DOWN for c in down] + run for down, run in zip(downs, runs, strict=True)]
     return piles + [[] for _ in range(PILES - len(piles))]
+
+
+def walk_back(seed: int, rules: KlondikeRules, steps: int) -> dict[str, Any]:
+    """A position that can be won: reached backwards from a win by so many moves taken back."""
+    rng = random.Random(seed)
+    redeals = -1 if rules.passes is None else 0
+    state: State = ((13,) * 4, (b"",) * PILES, b"", b"", redeals)
+    for _ in range(steps):
+        earlier = list(_maybe_before(state, rules))
+        rng.shuffle(earlier)
+        if rng.random() < 0.7:  # rather further from the win
+            earlier.sort(key=lambda other: sum(other[0]))
+        for before in earlier:
+            if state in moves(before, rules):
+                state = before
+                break
+        else:
+            break
+    return write(state)
+
+
+def _maybe_before(state: State, rules: KlondikeRules) -> Iterator[State]:
+    """States that a move may lead from to this one, and others."""
+    up, piles, stock, waste, redeals = state
+    talon = len(stock) + len(waste)
+
+    def placed(cards: bytes, piles: tuple[bytes, ...], source: int) -> Iterator[tuple[bytes, ...]]:
+        for j, pile in enumerate(piles):
+            if j == source:
+                continue
+            unders = [pile] if not pile or pile[-1] in CAN_LIE_ON[cards[0]] else []
+            if pile and (len(pile) == 1 or pile[-2] >= DOWN) and len(pile) <= MAX_DOWN:
+                unders.append(pile[:-1] + bytes((pile[-1] + DOWN,)))  # it was turned up just now
+            for under in unders:
+                yield tuple(sorted((*piles[:j], under + cards, *piles[j + 1 :])))
+
+    def to_foundation(suit: int, by: int) -> tuple[int, ...]:
+        return (*up[:suit], up[suit] + by, *up[suit + 1 :])
+
+    for suit in range(4):
+        if up[suit]:
+            c = bytes((suit * 13 + up[suit] - 1,))
+            for before in placed(c, piles, -1):
+                yield to_foundation(suit, -1), before, stock, waste, redeals
+            if talon < 24:
+                yield to_foundation(suit, -1), piles, stock, waste + c, redeals
+    for i, pile in enumerate(piles):
+        for start in range(len(pile)):
+            if pile[start] >= DOWN or (start and pile[start - 1] >= DOWN):
+                continue
+            left = (*piles[:i], pile[:start], *piles[i + 1 :])
+            for before in placed(pile[start:], left, i):
+                yield up, before, stock, waste, redeals
+        if pile and (len(pile) == 1 or pile[-2] < DOWN):
+            c, suit = pile[-1], pile[-1] // 13
+            left = tuple(sorted((*piles[:i], pile[:-1], *piles[i + 1 :])))
+            yield to_foundation(suit, 1), left, stock, waste, redeals
+            if talon < 24:
+                yield up, left, stock, waste + bytes((c,)), redeals
+    for count in range(1, rules.draw_count + 1):
+        if count <= len(waste):
+            yield up, piles, waste[len(waste) - count :] + stock, waste[:-count], redeals
+    if stock and not waste and (rules.passes is None or redeals < rules.passes - 1):
+        yield up, piles, b"", stock, redeals if redeals < 0 else redeals + 1
