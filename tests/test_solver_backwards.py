@@ -8,15 +8,12 @@ from collections import Counter
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 import pytest
 
-from klondike_env.games.klondike import kernels
-from klondike_env.games.klondike.layout import STATE, encode_rules
 from klondike_env.games.klondike.moves import parse_move
 from klondike_env.games.klondike.position import parse
 from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
-from klondike_env.solvers.klondike import plain, search, solve, solver
+from klondike_env.solvers.klondike import search, solve, solver
 from tests.endgames import endgame, walk_back
 from tests.test_solver_endgames import MAIN, MORE, PLAIN, name, replay
 from tests.test_winning_lines import LINES, move_of
@@ -111,21 +108,12 @@ def test_backwards_from_a_win_for_every_named_rule_set(env_id: str) -> None:
 
 def solve_plainly(position: dict[str, Any], rules: KlondikeRules, slices: int) -> str:
     """The verdict of the search that makes use of nothing but repetition."""
-    task = solver._Task(
-        parse(position, rules), rules, solver._Scratch(), slices * SLICE, solver.MAX_BYTES
-    )
-    task.is_plain, task.is_lost = True, False
-    task.terms = encode_rules(rules, "reach" if rules.allows_reach else "turn")
-    task.games = np.zeros(solver._DEPTH, dtype=STATE)
-    task.games[0] = task.game[0]
-    task.todo = np.zeros((solver._DEPTH, 5), dtype=np.uint64)
-    task.tried = np.zeros(solver._DEPTH, dtype=np.int64)
-    kernels.refresh(task.games[:1], task.terms)
-    plain.begin(task.games, task.todo, task.terms)
-    status = task.run()
-    while status == search.PAUSED and task.states < task.max_states and not task.reason:
-        status = task.run()
-    return task.verdict(status, 0.0).verdict
+    task = solver._PlainSearch(parse(position, rules), rules, solver._Scratch(), solver.MAX_BYTES)
+    while task.status == search.PAUSED and task.states < slices * SLICE and not task.is_full:
+        task.run(SLICE)
+    if task.status == search.LOST and not task.counts[3]:
+        return "unwinnable"
+    return "winnable" if task.status == search.WON else "unknown"
 
 
 def compare_searches(rules: KlondikeRules, count: int, seed: int) -> Counter:
