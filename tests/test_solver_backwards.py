@@ -16,7 +16,7 @@ from klondike_env.games.klondike.layout import STATE, encode_rules
 from klondike_env.games.klondike.moves import parse_move
 from klondike_env.games.klondike.position import parse
 from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
-from klondike_env.solvers.klondike import plain, search, solve, solver
+from klondike_env.solvers.klondike import Verdict, plain, search, solve, solver
 from tests.endgames import endgame, walk_back
 from tests.test_solver_endgames import MAIN, MORE, PLAIN, name, replay
 from tests.test_winning_lines import LINES, move_of
@@ -109,7 +109,7 @@ def test_backwards_from_a_win_for_every_named_rule_set(env_id: str) -> None:
     solve_backwards(PRESETS[env_id], 100, 3)
 
 
-def solve_plainly(position: dict[str, Any], rules: KlondikeRules, slices: int) -> str:
+def solve_plainly(position: dict[str, Any], rules: KlondikeRules, slices: int) -> Verdict:
     """The verdict of the search that makes use of nothing but repetition."""
     task = solver._Task(
         parse(position, rules), rules, solver._Scratch(), slices * SLICE, solver.MAX_BYTES
@@ -125,7 +125,7 @@ def solve_plainly(position: dict[str, Any], rules: KlondikeRules, slices: int) -
     status = task.run()
     while status == search.PAUSED and task.states < task.max_states and not task.reason:
         status = task.run()
-    return task.verdict(status, 0.0).verdict
+    return task.verdict(status, 0.0)
 
 
 def compare_searches(rules: KlondikeRules, count: int, seed: int) -> Counter:
@@ -134,7 +134,7 @@ def compare_searches(rules: KlondikeRules, count: int, seed: int) -> Counter:
     for number in range(count):
         position = endgame(100_003 * seed + number, rules, most=18 + number % 13)
         fast = solve(position, rules, max_states=2 * SLICE).verdict
-        slow = solve_plainly(position, rules, 2)
+        slow = solve_plainly(position, rules, 2).verdict
         assert {fast, slow} != {"winnable", "unwinnable"}, (position, rules)
         pairs[fast, slow] += 1
     return pairs
