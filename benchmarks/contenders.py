@@ -81,7 +81,7 @@ def _vector(env_id: str, count: int, actions: str, num_threads: int = 1) -> Play
 
     def play() -> int:
         nonlocal masks, ended
-        chosen = sample_actions(masks, rng)
+        chosen = sample_actions(masks, rng, num_threads)
         _, _, terminated, truncated, infos = envs.step(chosen)
         masks = infos["action_mask"]
         # A row that ended is dealt anew by the next step, which is no step of a game.

@@ -38,7 +38,7 @@ FIRST_STREAM_NUMBER = 2**32
 LAST_NUMBER = 2**63 - 1
 MAX_SIZE = 255
 
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _DECK_KEY = np.uint64(0x4B6C6F6E64696B65)
@@ -67,13 +67,13 @@ def shuffle_into(number, cards):  # type: ignore[no-untyped-def]
     state = mix(number ^ _DECK_KEY)
     for i in range(size - 1, 0, -1):
         bound = np.uint64(i + 1)
-        state += _GAMMA
+        state += GAMMA
         product = (mix(state) >> _HALF) * bound
         if (product & _WORD) < bound:
             # 2^32 mod bound: products whose low half is smaller would be drawn once too often.
             excess = ((_WORD - bound) + _ONE) % bound
             while (product & _WORD) < excess:
-                state += _GAMMA
+                state += GAMMA
                 product = (mix(state) >> _HALF) * bound
         j = product >> _HALF
         card = cards[i]
@@ -84,7 +84,7 @@ def shuffle_into(number, cards):  # type: ignore[no-untyped-def]
 @inlined
 def advance_stream(stream):  # type: ignore[no-untyped-def]
     """The stream's next state (uint64)."""
-    return stream + _GAMMA
+    return stream + GAMMA
 
 
 @inlined
@@ -167,7 +167,7 @@ def stream_of_seed(seed: int) -> int:
     """The start (a uint64) of the deal stream of an environment's seed, a whole number >= 0."""
     state = int(_SEED_KEY)
     while True:  # seeds of any size: 64 bits at a time
-        state = _mix_int(state ^ _mix_int((seed & _MASK_64) + int(_GAMMA)))
+        state = _mix_int(state ^ _mix_int((seed & _MASK_64) + int(GAMMA)))
         seed >>= 64
         if not seed:
             return state

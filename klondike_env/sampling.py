@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from klondike_env.checks import whole_from
 from klondike_env.compiled import entry_point, inlined, load_word
-from klondike_env.deals import advance_stream, mix
+from klondike_env.deals import GAMMA, advance_stream, mix
+from klondike_env.threads import share_rows
 
 _HALF = np.uint64(32)
 _LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -19,24 +21,17 @@ def _flags(word):  # type: ignore[no-untyped-def]
     return ((((word & _LOW_BITS) + _LOW_BITS) | word) >> np.uint64(7)) & _ONES
 
 
-@inlined
-def _tail_flags(mask, size):  # type: ignore[no-untyped-def]
-    """The flags of the last `size` % 8 actions."""
-    flags = np.uint64(0)
-    for action in range(size & ~7, size):
-        flags |= np.uint64(mask[np.uint64(action)] != 0) << np.uint64(8 * (action & 7))
-    return flags
-
-
 @entry_point
-def _sample(masks, key, actions):  # type: ignore[no-untyped-def]
-    """Choose in each row; returns the first row that has no legal action, or -1."""
-    size = np.int64(masks.shape[1])
+def _sample(masks, draw, first_row, last_row, actions):  # type: ignore[no-untyped-def]
+    """Choose in each of the rows; returns the first one that has no legal action, or -1."""
+    size = np.int64(masks.shape[1])  # 8 or more
     words = size >> 3
-    state = key
-    for row in range(masks.shape[0]):
+    state = np.uint64(draw * 2.0**53) + np.uint64(first_row) * GAMMA
+    for row in range(first_row, last_row):
         mask = masks[row]
-        tail = _tail_flags(mask, size)
+        tail = np.uint64(0)  # the flags of the last `size` % 8 actions
+        if size & 7:
+            tail = _flags(load_word(mask, size - 8) >> np.uint64(8 * (-size & 7)))
         count = np.int64((tail * _ONES) >> _TOP)
         for eight in range(words):
             count += np.int64((_flags(load_word(mask, 8 * eight)) * _ONES) >> _TOP)
@@ -62,18 +57,21 @@ def _sample(masks, key, actions):  # type: ignore[no-untyped-def]
     return -1
 
 
-def sample_actions(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def sample_actions(masks: np.ndarray, rng: np.random.Generator, num_threads: int = 1) -> np.ndarray:
     """Draw a uniformly random legal action for each row.
 
     Args:
         masks: int8 or bool [B, A], non-zero where an action is legal.
         rng: source of randomness; one number is taken from it whatever B is.
+        num_threads: threads that share the rows, which changes no draw; pays from some thousand
+            rows on.
 
     Returns:
         int64[B].
 
     Raises:
-        ValueError: masks of another form, no generator, or a row without a legal action.
+        ValueError: masks of another form, no generator, no number of threads, or a row without a
+            legal action.
     """
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng is a numpy.random.Generator, not {type(rng).__name__}")
@@ -84,8 +82,20 @@ def sample_actions(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if not (masks.dtype.char == "b" and masks.flags.carray):
         # A plain copy: other forms of array would have the kernel compiled anew.
         masks = np.array(masks, dtype=np.int8, order="C")
-    actions = np.empty(len(masks), dtype=np.int64)
-    row = _sample(masks, np.uint64(rng.random() * 2**53), actions)
-    if row >= 0:
-        raise ValueError(f"row {row} of the masks allows no action")
+    if masks.shape[1] < 8:  # fewer than the kernel reads at a time
+        masks = np.pad(masks, ((0, 0), (0, 8 - masks.shape[1])))
+    rows, draw = len(masks), rng.random()
+    actions = np.empty(rows, dtype=np.int64)
+    if num_threads == 1:
+        no_action = _sample(masks, draw, 0, rows, actions)
+    else:
+        found: list[int] = []
+        share_rows(
+            lambda first, last: found.append(_sample(masks, draw, first, last, actions)),
+            rows,
+            whole_from("num_threads", num_threads, 1),
+        )
+        no_action = min((row for row in found if row >= 0), default=-1)
+    if no_action >= 0:
+        raise ValueError(f"row {no_action} of the masks allows no action")
     return actions

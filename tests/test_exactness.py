@@ -207,6 +207,19 @@ def test_each_kernel_compiles_once_for_each_form_of_observation() -> None:
     assert dict(zip(words[::2], map(int, words[1::2]), strict=True)) == SIGNATURES
 
 
+def test_kernels_load_from_the_cache_without_the_compiler() -> None:
+    """Readying the compiler takes as long as all else up to the first step."""
+    code = (
+        "import gymnasium as gym, klondike_env, sys; env = gym.make('Klondike-Draw3-v0');"
+        "env.reset(seed=1); env.step(0); print('numba.np.linalg' in sys.modules)"
+    )
+    for _ in range(2):  # the first may have to compile
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    assert done.stdout == "False\n"
+
+
 def test_kernels_are_compiled_here() -> None:
     """Else this file would compare plain Python with plain Python."""
     assert hasattr(kernels.step, "signatures")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import signal
 from typing import Any
 
 import gymnasium as gym
@@ -228,6 +230,22 @@ def test_threads_change_nothing(mode: AutoresetMode) -> None:
         envs.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    envs = make(num_envs=8, num_threads=2)
+    _, infos = envs.reset(seed=1)
+    actions = infos["action_mask"].argmax(axis=1)
+    envs.step(actions)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        envs.reset(seed=1)
+        envs.step(actions)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_illegal_action_moves_no_row(threads: int) -> None:
     envs = make(num_threads=threads)
@@ -360,6 +378,21 @@ class TestSampleActions:
             for form in (masks, masks.astype(bool), wide)
         ]
         assert drawn[0] == drawn[1] == drawn[2]
+
+    def test_draws_the_same_in_any_number_of_threads(self) -> None:
+        for rows, size in ((0, 87), (1, 87), (5, 3), (1000, 87), (1000, 269)):
+            masks = (np.random.default_rng(rows).random((rows, size)) < 0.1).astype(np.int8)
+            masks[:, 0] = 1
+            drawn = [
+                klondike_env.sample_actions(masks, np.random.default_rng(5), threads).tolist()
+                for threads in (1, 2, 3)
+            ]
+            assert drawn[0] == drawn[1] == drawn[2]
+        masks[700:] = 0
+        with pytest.raises(ValueError, match="row 700"):
+            klondike_env.sample_actions(masks, np.random.default_rng(5), 2)
+        with pytest.raises(ValueError, match="num_threads"):
+            klondike_env.sample_actions(masks, np.random.default_rng(5), 0)
 
     def test_refuses_rows_without_action_and_other_shapes(self) -> None:
         masks = np.ones((3, 87), dtype=np.int8)

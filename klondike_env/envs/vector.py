@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from copy import deepcopy
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -25,6 +22,7 @@ from klondike_env.envs.setup import (
     start_option,
 )
 from klondike_env.games.base import Game, IllegalMoveError
+from klondike_env.threads import share_rows
 
 MAX_STEP_LIMIT = 2**31 - 1  # a state counts its steps in 32 bits
 INFO_KEYS = ("action_mask", "deal", "score", "foundation_cards", "outcome")
@@ -101,7 +99,6 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         )
         self._resets_in_same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
         self._num_threads = min(num_threads, num_envs)
-        self._threads: ThreadPoolExecutor | None = None
         self._is_seeded = False
         self._is_started = False
         self._everyone = np.ones(self.num_envs, dtype=np.bool_)
@@ -217,12 +214,13 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         truncated = np.empty(self.num_envs, dtype=np.bool_)
         facts = np.empty((4, self.num_envs), dtype=np.int64)
         self._step_rows(actions, views, masks, rewards, terminated, truncated, facts)
-        final = {}
+        final: dict[str, Any] = {}
         if self._resets_in_same_step and (ended := terminated | truncated).any():
             final = self._final_infos(ended, views, masks, facts)
             start_games(self.setup, self._rules, self._state, np.flatnonzero(ended), "", ())
             self.game.kernels.observe(self._state, views, masks, facts)
-        infos = {**self._infos(masks, facts), **final}
+        infos = self._infos(masks, facts)
+        infos.update(final)
         return self._views.batch(views), rewards, terminated, truncated, infos
 
     def _check_actions(self, actions: Any) -> np.ndarray:
@@ -247,18 +245,11 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             illegal = kernels.find_illegal(self._state, actions, self.setup.num_actions)
             if illegal >= 0:
                 self._refuse(illegal, actions)
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._num_threads - 1)
-        ends = [
-            self.num_envs * (part + 1) // self._num_threads for part in range(self._num_threads)
-        ]
-        others = [
-            self._threads.submit(kernels.step, *shared, first, last, *arrays)
-            for first, last in pairwise(ends)
-        ]
-        kernels.step(*shared, 0, ends[0], *arrays)
-        for other in others:
-            other.result()
+        share_rows(
+            lambda first, last: kernels.step(*shared, first, last, *arrays),
+            self.num_envs,
+            self._num_threads,
+        )
 
     def _refuse(self, row: int, actions: np.ndarray) -> None:
         why = self.game.explain_illegal(
@@ -336,23 +327,6 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._state = self.setup.check_states(state, self.num_envs)
         self._is_seeded = self._is_started = True
         return self._observe()
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """End the helper threads."""
-        if self._threads is not None:
-            self._threads.shutdown()
-            self._threads = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_threads": None}
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SolitaireVectorEnv:
-        copy = object.__new__(type(self))
-        memo[id(self)] = copy
-        copy.__dict__.update(
-            {name: deepcopy(value, memo) for name, value in self.__getstate__().items()}
-        )
-        return copy
 
 
 def _is_number(seed: Any) -> bool:
