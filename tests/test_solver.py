@@ -364,7 +364,7 @@ class TestKnownDeals:
     def test_a_limit_of_an_early_answer(self) -> None:
         """V05: a hard deal, 5 seconds and 100,000 states."""
         start = time.perf_counter()
-        verdict = solve(HARD, HARD_RULES, max_seconds=5, max_states=100_000)
+        verdict = solve(deals.deck(1_000_000_732), DRAW_3, max_seconds=5, max_states=100_000)
         assert verdict.verdict == "unknown"
         assert verdict.states == 100_000
         assert verdict.reason == "100000 states"
