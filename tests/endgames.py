@@ -67,7 +67,7 @@ def endgame(seed: int, rules: KlondikeRules, most: int = 16) -> dict[str, Any]:
     left.sort(key=lambda c: (c % 13) * bury + 26 * rng.random())
 
     in_talon = rng.choice((0, 1, 1, 2, 2, len(left) // 4, len(left) // 2, len(left) - 2))
-    talon = [left.pop(rng.randrange(len(left))) for _ in range(in_talon)]
+    talon = [left.pop(rng.randrange(len(left))) for _ in range(min(in_talon, 24))]
     piles = _long_runs(rng, left) if rng.random() < 0.3 else _tableau(rng, left)
     rng.shuffle(piles)
     waste = rng.choice((0, 0, len(talon), rng.randint(0, len(talon))))
