@@ -170,6 +170,57 @@ def test_endgames_can_be_lost_by_stricter_rules(option: str, value: int, back: b
     assert needed >= 1
 
 
+FIRST_COME = {
+    "two queens, one black king until the second queen turns up the other": {
+        "tableau": [
+            "KD QC JH TC 9H",
+            "KH QS",
+            "",
+            "5C",
+            "(8C)(KC) QH JS TH 9C",
+            "(JD) QD JC TD",
+            "7C",
+        ],
+        "foundations": {"C": 3, "D": 8, "H": 6, "S": 10},
+        "stock": "4C 6C 9D 8H",
+        "waste": "7H KS",
+    },
+    "two jacks, one red queen until the second jack turns up the other": {
+        "tableau": ["", "(9S)(KC)(JH) JC", "(QC)(QD) JS", "(KS) TS", "", "", "(9C)(QS)(TC) QH"],
+        "foundations": {"C": 8, "D": 11, "H": 10, "S": 8},
+        "stock": "KH KD",
+    },
+    "a nine that an eight must use before it goes up": {
+        "tableau": [
+            "(8D) 9H",
+            "(7S)(9D) 8S",
+            "KS QD JS TD 9S",
+            "(TS) TH",
+            "KH QS JD",
+            "KD",
+            "QH",
+        ],
+        "foundations": {"C": 13, "D": 7, "H": 8, "S": 6},
+        "stock": "JH",
+    },
+}
+"""Two moves can be made, and only one order of them wins: the first turns up what the second needs,
+which the other way round would have no place to go."""
+
+
+@pytest.mark.parametrize("back", [True, False])
+@pytest.mark.parametrize("passes", [None, 1])
+@pytest.mark.parametrize("draw", [1, 2, 3])
+@pytest.mark.parametrize("what", FIRST_COME)
+def test_moves_that_win_in_one_order_only(
+    what: str, draw: int, passes: int | None, back: bool
+) -> None:
+    rules = KlondikeRules(draw_count=draw, passes=passes, foundation_to_tableau=back)
+    is_won = can_win(FIRST_COME[what], rules, 300_000)
+    assert is_won
+    check(FIRST_COME[what], rules, is_won)
+
+
 def test_a_hidden_card_costs_two_more_moves() -> None:
     """mpereira/tty-solitaire #17: the king leaves the jack first."""
     position = {
