@@ -197,25 +197,45 @@ def find_moves(state, deal, every, node):
 
 
 @inlined
-def _allow(node, previous, state, deal, kind, card):
+def _helps_its_own(turned, kind, card):
+    """Whether the card that a move turned up is one that the move itself could have done with.
+
+    That is a twin of the host it went to, or, for a card that went up, its own twin, which what
+    lies on it could have been moved to. A move made before might have taken the place that this one
+    needed, and only this one's own card makes up for it: the two have one order only.
+    """
+    if kind == UP:
+        return turned & twins(card) != ZERO
+    return turned & ((card | twins(card)) << FOUR) != ZERO
+
+
+@inlined
+def _allow(node, previous, state, after, deal, kind, card):
     """Leave of a node's moves those that come after the move that entered it.
 
     Args:
         node: the moves of the state entered.
         previous: the moves of the state before.
         state: the state before.
+        after: the state entered.
         deal: the deal.
         kind: the kind of the move made there.
         card: the card it moved. Among moves of one kind lower cards come first.
 
     Two moves that could both be made before commute, whichever cards they move: what a state allows
-    is a matter of counts, and the counts at the end are the same. Taking a stock card is the
-    exception, since it moves the end of the waste; it commutes with the moves of other cards only,
-    or where all of the stock is at hand.
+    is a matter of counts, and the counts at the end are the same. There are two exceptions. Taking
+    a stock card moves the end of the waste; it commutes with the moves of other cards only, or
+    where all of the stock is at hand. And a move may turn up the very card that it needs when the
+    other one is made first (`_helps_its_own`).
     """
     ups, reveals, vacates = node.ups, node.reveals, node.vacates
     draw_ups, draws, backs = node.draw_ups, node.draws, node.backs
-    if node.is_forced == ZERO and previous.is_forced == ZERO:
+    turned = after.in_place & ~state.in_place
+    if (
+        node.is_forced == ZERO
+        and previous.is_forced == ZERO
+        and not _helps_its_own(turned, kind, card)
+    ):
         lower = card - ONE
         turning = previous.ups & state.in_place
         if kind == UP:
@@ -525,7 +545,7 @@ def search(states, nodes, deals, every, table, counts, budget, order):
             status = WON
             break
         find_moves(state, deal, every, below)
-        _allow(below, node, states[depth], deal, kind, card)
+        _allow(below, node, states[depth], state, deal, kind, card)
         if not _has_todo(below):
             continue
         # A stock card just laid down for the next move can only be followed by that, and only this
