@@ -89,13 +89,11 @@ def sample_actions(masks: np.ndarray, rng: np.random.Generator, num_threads: int
     if num_threads == 1:
         no_action = _sample(masks, draw, 0, rows, actions)
     else:
-        found: list[int] = []
-        share_rows(
-            lambda first, last: found.append(_sample(masks, draw, first, last, actions)),
+        no_action = share_rows(
+            lambda first, last: _sample(masks, draw, first, last, actions),
             rows,
             whole_from("num_threads", num_threads, 1),
         )
-        no_action = min((row for row in found if row >= 0), default=-1)
     if no_action >= 0:
         raise ValueError(f"row {no_action} of the masks allows no action")
     return actions

@@ -7,23 +7,26 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-PARTS = 4  # for each thread: one that is held up leaves what remains to the others
+PARTS = 2  # for each thread: one that is held up leaves what remains to the others
 
 
-def share_rows(call: Callable[[int, int], object], count: int, num_threads: int) -> None:
-    """Call `call(first, last)` on ranges that make up rows 0 ... `count` - 1, in any order."""
+def share_rows(call: Callable[[int, int], int], count: int, num_threads: int) -> int:
+    """Call `call(first, last)` on ranges that make up rows 0 ... `count` - 1, in any order.
+
+    Returns the lowest row that a call refused; a call returns such a row, or -1.
+    """
     size = max(1, -(-count // (PARTS * num_threads)))
     firsts = iter(range(0, count, size))
 
-    def work() -> None:
-        for first in firsts:
-            call(first, min(first + size, count))
+    def work() -> list[int]:
+        return [call(first, min(first + size, count)) for first in firsts]
 
     helpers = [_helpers(num_threads).submit(work) for _ in range(num_threads - 1)]
-    work()
+    results = work()
     for helper in helpers:
         if not helper.cancel():  # one that has not begun finds no row left
-            helper.result()
+            results += helper.result()
+    return min((row for row in results if row >= 0), default=-1)
 
 
 @functools.cache

@@ -60,7 +60,7 @@ class SolitaireEnv(gym.Env[Any, Any]):
         self._state = setup.new_states(1)
         self._is_seeded = False
         self._is_running = False
-        self._step_options = (0, False, setup.reward_code, illegal == "ignore", 0, 1)
+        self._step_options = (0, False, setup.reward_code, illegal == "raise", 0, 1)
         # Filled by each step and read at once; never handed out.
         self._action = np.zeros(1, dtype=np.int64)
         self._reward = np.zeros(1)

@@ -95,8 +95,8 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             step_limit,
             self.autoreset_mode == AutoresetMode.NEXT_STEP,
             setup.reward_code,
-            setup.illegal == "ignore",
         )
+        self._is_strict = setup.illegal == "raise"
         self._resets_in_same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
         self._num_threads = min(num_threads, num_envs)
         self._is_seeded = False
@@ -234,22 +234,28 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         return np.array(array, dtype=np.int64)
 
     def _step_rows(self, actions: np.ndarray, *arrays: Any) -> None:
-        kernels = self.game.kernels
+        kernels, count, num_threads = self.game.kernels, self.num_envs, self._num_threads
         shared = (self._state, actions, self._rules, *self._step_options)
-        if self._num_threads == 1:
-            illegal = kernels.step(*shared, 0, self.num_envs, *arrays)
-            if illegal >= 0:
-                self._refuse(illegal, actions)
-            return
-        if self.setup.illegal == "raise":  # before any thread moves anything
-            illegal = kernels.find_illegal(self._state, actions, self.setup.num_actions)
-            if illegal >= 0:
-                self._refuse(illegal, actions)
-        share_rows(
-            lambda first, last: kernels.step(*shared, first, last, *arrays),
-            self.num_envs,
-            self._num_threads,
-        )
+        if num_threads == 1:
+            illegal = kernels.step(*shared, self._is_strict, 0, count, *arrays)
+        else:
+            illegal = -1
+            if self._is_strict:  # before any thread moves anything
+                illegal = share_rows(
+                    lambda first, last: kernels.find_illegal(
+                        self._state, actions, self.setup.num_actions, first, last
+                    ),
+                    count,
+                    num_threads,
+                )
+            if illegal < 0:
+                share_rows(
+                    lambda first, last: kernels.step(*shared, False, first, last, *arrays),
+                    count,
+                    num_threads,
+                )
+        if illegal >= 0:
+            self._refuse(illegal, actions)
 
     def _refuse(self, row: int, actions: np.ndarray) -> None:
         why = self.game.explain_illegal(

@@ -66,10 +66,10 @@ class Kernels:
             A deal is a number, `OWN_DECK` or `NEXT_DEAL`; decks are read for `OWN_DECK` alone, and
             none need be there without it.
         refresh: (states[N], rules): recompute what follows from the cards of a position.
-        find_illegal: (states[N], actions int64[N], num_actions) -> the first row whose action is
-            illegal, or -1.
+        find_illegal: (states[N], actions int64[N], num_actions, first_row, last_row) -> the first
+            of the rows first_row ... last_row - 1 whose action is illegal, or -1.
         step: (states[N], actions int64[N], rules, step_limit, next_step_autoreset, reward,
-            ignore_illegal, first_row, last_row, views, masks, rewards, terminated, truncated,
+            refuse_illegal, first_row, last_row, views, masks, rewards, terminated, truncated,
             facts) -> -1 after playing and observing rows first_row ... last_row - 1, or the first
             row whose action is illegal, with nothing played. A step_limit of 0 is none. Rows that
             have ended are dealt anew under next_step_autoreset and otherwise stay as they are.

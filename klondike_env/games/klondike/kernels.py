@@ -242,7 +242,7 @@ def _find_illegal(states, actions, num_actions, first_row, last_row):
     """First row whose action is out of range or illegal, or -1; any will do where none is legal."""
     for row in range(first_row, last_row):
         state, action = states[row], actions[row]
-        if not state.has_ended and not _is_legal(state, action, num_actions):
+        if not _is_legal(state, action, num_actions) and not state.has_ended:
             if action < 0 or action >= num_actions or not _has_no_legal(state):
                 return row
     return -1
@@ -539,9 +539,9 @@ def refresh(states, rules):
 
 
 @entry_point
-def find_illegal(states, actions, num_actions):
+def find_illegal(states, actions, num_actions, first_row, last_row):
     """First row whose action is illegal or out of range, or -1. See `games.base.Kernels`."""
-    return _find_illegal(states, actions, num_actions, 0, states.shape[0])
+    return _find_illegal(states, actions, num_actions, first_row, last_row)
 
 
 @entry_point
@@ -568,7 +568,7 @@ def step(
     step_limit,
     next_step_autoreset,
     reward,
-    ignore_illegal,
+    refuse_illegal,
     first_row,
     last_row,
     views,
@@ -580,7 +580,7 @@ def step(
 ):
     """Play one action in each of the rows and observe them. See `games.base.Kernels`."""
     num_actions = masks.shape[1]
-    if not ignore_illegal:
+    if refuse_illegal:
         illegal = _find_illegal(states, actions, num_actions, first_row, last_row)
         if illegal >= 0:
             return illegal
