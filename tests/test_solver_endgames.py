@@ -162,7 +162,7 @@ def test_endgames_can_be_lost_by_stricter_rules(option: str, value: int, back: b
     rules = KlondikeRules(draw_count=1, foundation_to_tableau=back)
     strict = dataclasses.replace(rules, **{option: value})
     needed = 0
-    for position, is_won in decided_endgames(rules, 240, seed=6):
+    for position, is_won in decided_endgames(rules, 80 if back else 400, seed=6):
         limited = position | ({"redeals_left": 0} if option == "passes" else {})
         can_still = can_win(limited, strict, 20_000)
         assert is_won or not can_still
