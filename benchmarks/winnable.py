@@ -27,6 +27,9 @@ from klondike_env.games.klondike.rules import PRESETS
 from klondike_env.solvers import klondike as klondike_solver
 from klondike_env.solvers.klondike import solve_many
 
+OPTIONS = ("draw_count", "passes", "run_moves", "foundation_to_tableau", "forced_aces")
+"""The options of Klondike's rules that decide whether a deal can be won."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WinnableConfig:
@@ -78,6 +81,11 @@ class WinnableConfig:
         rules = PRESETS[self.env]
         takes_back = rules.foundation_to_tableau and self.foundation_to_tableau
         return dataclasses.replace(rules, foundation_to_tableau=takes_back)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Of the rules, what the verdicts depend on."""
+        return {name: getattr(self.rules, name) for name in OPTIONS}
 
 
 @dataclass(frozen=True)
@@ -173,10 +181,9 @@ def run(asked: WinnableConfig) -> list[DealVerdict]:
     """
     wanted = deal_numbers.suite(asked.suite, asked.deals)
     folders = [Path(str(module.__file__)).parent for module in (klondike_game, klondike_solver)]
-    options = verdicts.options_of(asked.rules)
     subject = Subject(
         label=f"{asked.env}.winnable",
-        rules=options,
+        rules=asked.options,
         suite=asked.suite,
         versions=game_versions(),
         code=digest(*folders),
@@ -304,7 +311,7 @@ def _write_verdicts(asked: WinnableConfig, records: Sequence[DealVerdict], path:
         np.array([record.states.bit_length() for record in records]),
     )
     try:
-        verdicts.save(path, asked.suite, asked.rules, packed)
+        verdicts.save(path, asked.suite, asked.options, packed)
     except ValueError as error:
         raise UserError(str(error)) from None
     print(f"verdicts: {path}")

@@ -13,7 +13,7 @@ SUITS = "CDHS"
 CARDS = tuple(rank + suit for suit in SUITS for rank in RANKS)
 """The text of every card, by its number."""
 
-NUM_RANKS, NUM_SUITS, NUM_CARDS = 13, 4, 52
+NUM_RANKS, NUM_CARDS = 13, 52
 NOTHING = 0
 """What an observation shows where no card lies."""
 FACE_DOWN = 53

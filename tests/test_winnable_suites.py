@@ -88,10 +88,10 @@ def test_impossible_wishes_are_refused(arguments: tuple[object, ...], message: s
 def test_an_archive_keeps_its_rules(tmp_path: object) -> None:
     path = tmp_path / "some.npz"  # type: ignore[operator]
     some = verdicts.Verdicts(np.array([1, 2, 0]), np.array([3, 30, 40]))
-    verdicts.save(path, "test", DRAW1, some)
-    verdicts.save(path, "validation", DRAW1, some)
+    verdicts.save(path, "test", {"draw_count": 1}, some)
+    verdicts.save(path, "validation", {"draw_count": 1}, some)
     with pytest.raises(ValueError, match="holds verdicts for other rules"):
-        verdicts.save(path, "test", DRAW3, some)
+        verdicts.save(path, "test", {"draw_count": 3}, some)
     with np.load(path) as archive:
         assert sorted(archive.files) == ["rules", "test", "validation"]
         assert (archive["test"] & 3).tolist() == [1, 2, 0]

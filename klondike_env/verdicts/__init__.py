@@ -1,8 +1,9 @@
 """Verdicts of the solver on the first deals of each suite, one file for each set of rules.
 
-A file is a NumPy archive: `rules`, the options that decide whether a deal can be won, as JSON; and
-for each suite a uint8 a deal, from its first on: the verdict in the two low bits (0 not decided, 1
-winnable, 2 unwinnable), above them the number of binary digits of the states the solver visited.
+A file is a NumPy archive: `rules`, the options that decide whether a deal can be won, as JSON
+(rules that differ in others, such as scoring, share its verdicts); and for each suite a uint8 a
+deal, from its first on: the verdict in the two low bits (0 not decided, 1 winnable, 2 unwinnable),
+above them the number of binary digits of the states the solver visited.
 Made by ``python -m benchmarks winnable --verdicts FILE``.
 """
 
@@ -16,9 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-OPTIONS = ("draw_count", "passes", "run_moves", "foundation_to_tableau", "forced_aces")
-"""The options of Klondike's rules that decide whether a deal can be won."""
 
 UNDECIDED, WINNABLE, UNWINNABLE = range(3)
 NAMES = ("unknown", "winnable", "unwinnable")
@@ -38,41 +36,42 @@ class Verdicts:
     digits: np.ndarray
 
 
-def options_of(rules: Any) -> dict[str, Any]:
-    """What of some rules decides whether a deal can be won."""
-    return {name: getattr(rules, name, None) for name in OPTIONS}
-
-
 def load(suite: str, rules: Any) -> Verdicts:
     """The verdicts on a suite under exactly these rules.
 
     Raises:
         ValueError: there are none for these rules; says for which there are.
     """
-    wanted = options_of(rules)
     known = []
     for path in sorted(Path(str(resources.files(__package__))).glob("*.npz")):
         options, suites = _read(path)
-        if options == wanted and suite in suites:
+        given = {name: getattr(rules, name, None) for name in options}
+        if given == options and suite in suites:
             packed = suites[suite]
             return Verdicts(packed & 3, packed >> 2)
         known.append(options)
     there = "; ".join(_text(options) for options in known) or "none"
     raise ValueError(
-        f"no verdicts for suite {suite!r} under {_text(wanted)}: a verdict holds for its own rules"
-        f" only. There are verdicts for: {there}"
+        f"no verdicts for suite {suite!r} under {rules}: a verdict holds for its own rules only."
+        f" There are verdicts for: {there}"
     )
 
 
-def save(path: Path, suite: str, rules: Any, verdicts: Verdicts) -> None:
+def save(path: Path, suite: str, options: dict[str, Any], verdicts: Verdicts) -> None:
     """Write a suite's verdicts to a file, beside those of other suites that it holds.
+
+    Args:
+        path: of the file.
+        suite: name of the suite.
+        options: the options of the rules that decide whether a deal can be won.
+        verdicts: on the suite's first deals.
 
     Raises:
         ValueError: the file holds verdicts for other rules.
     """
-    options, suites = _read(path) if path.exists() else (options_of(rules), {})
-    if options != options_of(rules):
-        raise ValueError(f"{path} holds verdicts for other rules: {_text(options)}")
+    known, suites = _read(path) if path.exists() else (options, {})
+    if known != options:
+        raise ValueError(f"{path} holds verdicts for other rules: {_text(known)}")
     packed = (verdicts.digits.astype(np.uint8) << 2) | verdicts.verdict.astype(np.uint8)
     arrays: dict[str, Any] = {**suites, suite: packed}
     with path.open("wb") as file:

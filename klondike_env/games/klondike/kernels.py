@@ -43,7 +43,7 @@ REWARD_WIN, REWARD_SCORE, REWARD_CARDS = (
     list(REWARDS).index(name) for name in ("win", "score", "cards")
 )
 
-KING, TWO = 12, 1
+KING = 12
 KING_BITS = (1 << KING) | (1 << (16 + KING))
 
 _CARDS = np.arange(NUM_CARDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -124,8 +124,6 @@ class KlondikeRules:
         """Score of a fresh deal, the carried-over bank apart."""
         return -self.stake if self.scoring == "vegas" else 0
 
-
-FIELD_NAMES = tuple(field.name for field in fields(KlondikeRules))
 
 PRESETS = {
     "Klondike-Draw3-v0": KlondikeRules(),

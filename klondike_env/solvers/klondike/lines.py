@@ -35,6 +35,16 @@ def _is_legal(game, action):
 
 
 @inlined
+def _act(game, rules, action, actions, count):
+    """Play an action and write it down. Returns how many there are then, or FAILED."""
+    if not _is_legal(game, action) or count == actions.shape[0]:
+        return FAILED
+    actions[count] = action
+    play(game, action, rules)
+    return count + 1
+
+
+@inlined
 def _card_at(game, i, k):
     return np.int64(game.tableau[U(MAX_HEIGHT * i + k)]) - 1
 
@@ -134,18 +144,14 @@ def write_line(games, rules, nodes, length, actions):
     """
     game, terms = games[0], rules[0]
     move, count = 0, 0
-    while game.outcome == RUNNING and count < actions.shape[0]:
+    while game.outcome == RUNNING and count >= 0:
         if move < length:
             kind, card = np.int64(nodes[move].kind), CARD[lowest_bit(nodes[move].card)]
         else:
             card = lowest_left(game)
             kind = UP if find_card(game, card)[0] >= 0 else DRAW_UP
         action, is_last = next_action(game, terms, kind, card)
-        if not _is_legal(game, action):
-            return FAILED
-        actions[count] = action
-        count += 1
-        play(game, action, terms)
+        count = _act(game, terms, action, actions, count)
         move += is_last
     return count
 
@@ -159,17 +165,13 @@ def write_turns(games, rules, line, actions):
     """
     game, terms = games[0], rules[0]
     move, count = 0, 0
-    while move < line.shape[0] and count < actions.shape[0]:
+    while move < line.shape[0] and count >= 0:
         action, is_last = line[move] - REACH_BOARD + TURN_BOARD, True
         if line[move] < REACH_BOARD:
             # The talon's cards keep their places until one of them is played.
             card = np.int64(game.talon[U(line[move] >> 3)]) - 1
             action, is_last = _next_of_stock(game, terms, card, line[move] & 7)
-        if not _is_legal(game, action):
-            return FAILED
-        actions[count] = action
-        count += 1
-        play(game, action, terms)
+        count = _act(game, terms, action, actions, count)
         move += is_last
     return count
 
