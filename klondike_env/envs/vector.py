@@ -65,7 +65,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """
         num_envs = whole_from("num_envs", num_envs, 1)
         num_threads = whole_from("num_threads", num_threads, 1)
-        step_limit = _step_limit(max_episode_steps)
+        limit = _step_limit(max_episode_steps)
         if render_mode is not None:
             raise ValueError(
                 f"vector environments draw nothing: render_mode is None, not {render_mode!r}"
@@ -91,8 +91,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._rules = setup.encode_rules()
         self._views = Views(setup, self.num_envs)
         self._state = setup.new_states(self.num_envs)
+        self.step_limit = limit or None
         self._step_options = (
-            step_limit,
+            limit,
             self.autoreset_mode == AutoresetMode.NEXT_STEP,
             setup.reward_code,
         )
