@@ -112,7 +112,8 @@ def test_rendering_is_imported_only_when_it_is_used(module: str) -> None:
     ["import klondike_env", "import gymnasium, klondike_env; gymnasium.spec('Klondike-Draw3-v0')"],
 )
 def test_importing_the_library_loads_no_compiler(program: str) -> None:
-    heavy = "print(*{'numba', 'torch', 'matplotlib', 'scipy', 'PIL', 'pygame'}.intersection(sys.modules))"
+    names = {"numba", "torch", "matplotlib", "scipy", "PIL", "pygame"}
+    heavy = f"print(*{names}.intersection(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; {program}; {heavy}"],
         cwd=ROOT,

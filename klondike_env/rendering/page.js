@@ -62,7 +62,9 @@ function places(pile, cards) {
     return cards.map((_, i) => [x + data.fan.right * CARD * Math.max(0, i - covered), y]);
   }
   if (pile.fan !== "down") return cards.map(() => [x, y]);
-  const shows = cards.map((card) => (isUp(card) ? data.fan.up : data.fan.down) * HIGH);
+  const share = (card) =>
+    isUnseen(card) ? data.fan.unseen : isUp(card) ? data.fan.up : data.fan.known;
+  const shows = cards.map((card) => share(card) * HIGH);
   const sum = shows.slice(0, -1).reduce((a, b) => a + b, 0);
   const scale = Math.min(1, ((data.height - pile.y - 1) * HIGH) / (sum || 1));
   let at = y;
@@ -248,8 +250,7 @@ function choose(number) {
 function pause() {
   clearInterval(state.timer);
   state.timer = 0;
-  $("play").textContent = "\u25B6\uFE0E";
-  $("play").setAttribute("aria-label", "Play");
+  $("play").textContent = "Play";
 }
 
 function play() {
@@ -257,8 +258,7 @@ function play() {
   clearInterval(state.timer);
   const pace = Number($("speed").value);
   state.timer = setInterval(() => show(state.step + 1, pace < 200), pace);
-  $("play").textContent = "\u23F8\uFE0E";
-  $("play").setAttribute("aria-label", "Pause");
+  $("play").textContent = "Pause";
 }
 
 const toggle = () => (state.timer ? pause() : play());

@@ -8,13 +8,14 @@ it, and whoever knows the number can deal it again.
 from __future__ import annotations
 
 import html
+import itertools
 import json
 from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from klondike_env.games.base import Board
-from klondike_env.rendering.shapes import FAN_DOWN, FAN_RIGHT, FAN_UP, SUITS
+from klondike_env.rendering.shapes import FAN_KNOWN, FAN_RIGHT, FAN_UNSEEN, FAN_UP, SUITS
 
 if TYPE_CHECKING:
     from klondike_env.records import Replay
@@ -42,7 +43,12 @@ def replay_page(
     data = {
         "width": round(first.width, 4),
         "height": first.height,
-        "fan": {"up": FAN_UP, "down": FAN_DOWN, "right": FAN_RIGHT},
+        "fan": {
+            "up": FAN_UP,
+            "known": FAN_KNOWN,
+            "unseen": FAN_UNSEEN,
+            "right": FAN_RIGHT,
+        },
         "counters": [name for name, _ in first.counters],
         "piles": [
             {
@@ -104,7 +110,7 @@ def _game(replay: Replay, all_cards: bool) -> dict[str, Any]:
 def _view(boards: Sequence[Board]) -> dict[str, Any]:
     """The first board, and what differs in each later one (page.js puts it together again)."""
     first = boards[0]
-    changes = [_changes(before, board) for before, board in zip(boards, boards[1:], strict=False)]
+    changes = [_changes(before, board) for before, board in itertools.pairwise(boards)]
     return {
         "first": {
             "piles": ["".join(pile.cards) for pile in first.piles],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from klondike_env.games.base import Pile
+from klondike_env.games.base import UNSEEN, Pile
 
 SUITS = {
     "C": "M50 5C62 5 71 14 71 25C71 31 69 36 65 40C68 39 71 38 74 38C86 38 95 47 95 58"
@@ -24,13 +24,14 @@ RED = "DH"
 
 CARD_HEIGHT = 1.4
 """Height of a card in card widths."""
-FAN_UP, FAN_DOWN, FAN_RIGHT = 0.27, 0.12, 0.37
-"""How much of a covered card shows: face up and face down in card heights, aside in card widths."""
+FAN_UP, FAN_KNOWN, FAN_UNSEEN, FAN_RIGHT = 0.27, 0.23, 0.12, 0.37
+"""How much of a covered card shows: face up, known but face down and never seen in card heights,
+aside in card widths."""
 
 
 def is_face_up(card: str) -> bool:
     """Whether a card text of a pile lies face up: ``KS``, not ``ks`` or ``##``."""
-    return card[0] != "#" and card[1].isupper()
+    return card != UNSEEN and card[1].isupper()
 
 
 def outline(path: str, steps: int = 12) -> list[tuple[float, float]]:
@@ -60,7 +61,7 @@ def places(pile: Pile, board_height: float) -> Sequence[tuple[float, float]]:
         return [(pile.x + FAN_RIGHT * max(0, i - covered), pile.y) for i in range(count)]
     if pile.fan != "down" or count < 2:
         return [(pile.x, pile.y)] * count
-    shows = [FAN_UP if is_face_up(card) else FAN_DOWN for card in pile.cards[:-1]]
+    shows = [_shows(card) for card in pile.cards[:-1]]
     room = board_height - pile.y - 1
     scale = min(1.0, room / sum(shows))
     spots, y = [], pile.y
@@ -68,3 +69,9 @@ def places(pile: Pile, board_height: float) -> Sequence[tuple[float, float]]:
         spots.append((pile.x, y))
         y += scale * show
     return spots
+
+
+def _shows(card: str) -> float:
+    if card == UNSEEN:
+        return FAN_UNSEEN
+    return FAN_UP if is_face_up(card) else FAN_KNOWN
