@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from klondike_env.rendering.picture import Image, Painter
+from klondike_env.rendering.picture import MARK, Image, Painter
 
 if TYPE_CHECKING:
     from klondike_env.records import Replay
@@ -35,29 +35,39 @@ def save_picture(replay: Replay, path: Path, move: int | None = None, width: int
 
 
 def save_animation(replay: Replay, path: Path, fps: float = 4, width: int = 480) -> None:
-    """Save a game as an animation, a frame for each move, which starts again by itself.
+    """Save a game as a GIF, a frame for each move, which starts again by itself.
 
     Args:
         replay: the game.
-        path: of the file; its name's end says the format: `.gif`, `.webp` or `.png`.
+        path: of the file, which ends with `.gif`.
         fps: moves a second.
         width: of the pictures in pixels.
 
     Raises:
-        ValueError: an unknown format.
+        ValueError: another end of the file's name.
     """
+    if path.suffix.lower() != ".gif":
+        raise ValueError(f"an animation is a .gif file, not {path.name}")
     frames = _frames(replay, width, range(len(replay.states)))
     # One palette for all, from a frame of the middle: else colours flicker, and files grow.
-    palette = Image.fromarray(np.vstack([frames[0], frames[len(frames) // 2], frames[-1]]))
-    palette = palette.quantize(COLOURS, dither=Image.Dither.NONE)
+    marks = np.empty_like(frames[0])
+    marks[:] = MARK  # which would else be too rare to get a colour of its own
+    samples = np.vstack([marks, frames[0], frames[len(frames) // 2], frames[-1]])
+    palette = Image.fromarray(samples).quantize(COLOURS, dither=Image.Dither.NONE)
     images = [
         Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
         for frame in frames
     ]
     pause = round(1000 / fps)
-    durations = [4 * pause, *[pause] * (len(images) - 2), 12 * pause][-len(images) :]
+    durations = [*[pause] * (len(images) - 1), 12 * pause]
     images[0].save(
-        path, save_all=True, append_images=images[1:], duration=durations, loop=0, optimize=False
+        path,
+        save_all=True,
+        append_images=images[1:],
+        duration=durations,
+        loop=0,
+        optimize=True,
+        disposal=1,  # each frame holds only what differs from the one before
     )
 
 
