@@ -28,7 +28,7 @@ FLOORS = {
 # What installing the library brings along; llvmlite is Numba's own.
 LIBRARIES = {"gymnasium", "numpy", "numba", "llvmlite"}
 # What the extra `render` brings, for the modules that nothing loads before it is used.
-OPTIONAL = {"klondike_env.rendering.sprites": {"PIL"}}
+OPTIONAL = {"klondike_env.rendering.pillow": {"PIL"}}
 STATE_MODULES = ("klondike_env.games.klondike.layout", "klondike_env.games.klondike.kernels")
 
 

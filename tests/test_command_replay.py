@@ -119,7 +119,7 @@ def test_stepping_goes_there_and_back(
 
 
 def compare(folder: Path, *options: str, games: int = 6) -> int:
-    basic = f"compare --env Klondike-Draw1-v0 --output {folder}/out --games {games}"
+    basic = f"compare --env Klondike-Strict-v0 --output {folder}/out --games {games}"
     return benchmarks([*basic.split(), *options, "--agents", "random", "greedy"])
 
 
@@ -138,12 +138,12 @@ def test_compare_keeps_the_games_and_plays_only_those_it_lacks(
     path.write_text(text[:-30])  # interrupted while the last game was written
     assert compare(tmp_path, "--records", str(path)) == 0
     told = capsys.readouterr().err
-    assert "random on Klondike-Draw1-v0: 2 games played" in told
-    assert "greedy on Klondike-Draw1-v0: 3 games played" in told
+    assert "random on Klondike-Strict-v0: 2 games played" in told
+    assert "greedy on Klondike-Strict-v0: 3 games played" in told
     games = [(record.agent, record.start["deal"]) for record in records.read(path)]
     assert len(set(games)) == len(games) == 12
     assert compare(tmp_path, "--records", str(path)) == 0
-    assert "random on Klondike-Draw1-v0: 0 games played" in capsys.readouterr().err
+    assert "random on Klondike-Strict-v0: 0 games played" in capsys.readouterr().err
     assert compare(tmp_path, "--records", str(path), "--seed", "3") == 0
     assert {record.seed for record in records.read(path)} == {3}
 
@@ -151,7 +151,7 @@ def test_compare_keeps_the_games_and_plays_only_those_it_lacks(
 def test_compare_keeps_a_file_for_each_agent_in_a_folder(tmp_path: Path) -> None:
     assert compare(tmp_path, "--records", str(tmp_path / "games"), games=2) == 0
     names = sorted(path.name for path in (tmp_path / "games").iterdir())
-    assert names == ["Klondike-Draw1-v0.Greedy.jsonl", "Klondike-Draw1-v0.Random.jsonl"]
+    assert names == ["Klondike-Strict-v0.Greedy.jsonl", "Klondike-Strict-v0.Random.jsonl"]
 
 
 def test_compare_refuses_a_file_that_holds_no_records(

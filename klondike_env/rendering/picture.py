@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from klondike_env.games.base import Board, Pile
+from klondike_env.rendering.pillow import Image, ImageDraw, ImageFont
 from klondike_env.rendering.shapes import CARD_HEIGHT, FAN_RIGHT, places
-from klondike_env.rendering.sprites import FELT, Image, ImageDraw, ImageFont, sprites
+from klondike_env.rendering.sprites import FELT, sprites
 
 WIDTH = 640
 """Default width of a picture in pixels."""

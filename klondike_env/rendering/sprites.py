@@ -5,17 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import gymnasium as gym
-
 from klondike_env.games.base import UNSEEN
+from klondike_env.rendering.pillow import Image, ImageDraw, ImageFont
 from klondike_env.rendering.shapes import CARD_HEIGHT, RED, SUITS, is_face_up, outline
-
-try:
-    from PIL import Image, ImageDraw, ImageFont
-except ModuleNotFoundError as error:
-    raise gym.error.DependencyNotInstalled(
-        "pictures need Pillow: pip install 'klondike-env[render]'"
-    ) from error
 
 FELT, FELT_LIGHT = (20, 92, 72), (96, 158, 138)
 PAPER, EDGE, BACK, BACK_LIGHT = (253, 252, 248), (148, 152, 158), (38, 70, 130), (103, 137, 196)
