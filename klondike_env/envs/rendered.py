@@ -34,7 +34,7 @@ class Rendered:
 
     def _show_frame(self) -> None:
         if self.render_mode == "human":
-            fps = self.metadata["render_fps"]  # type: ignore[attr-defined]  (Gymnasium's)
+            fps = self.metadata["render_fps"]  # type: ignore[attr-defined]
             self._the_screen().show(self._state, self._before, fps)
 
     def _frames(self) -> tuple[Any, ...] | None:
