@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +118,13 @@ def test_stepping_goes_there_and_back(
         if line.split("  ")[0].isdigit() and line[0] != " "
     ]
     assert titles == ["0  the deal", "1  T5>T4", "2  T5>T6", "1  T5>T4"]
+
+
+def test_a_reader_that_has_seen_enough_may_go() -> None:
+    command = f"{sys.executable} -m klondike_env.cli replay {SAMPLES} --boards | head -n 3"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.count("\n") == 3
+    assert done.stderr == ""
 
 
 def compare(folder: Path, *options: str, games: int = 6) -> int:
