@@ -293,8 +293,10 @@ $("all").addEventListener("change", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   const action = KEYS[event.key];
-  const isTyping = event.target.matches("select, input[type=range], summary") ||
-    (event.key === " " && event.target.matches("button, input"));
+  // Keys that mean something to what has the focus are left to it.
+  const isSlider = event.target.matches("input[type=range]") && event.key.length > 1;
+  const isTyping = isSlider || event.target.matches("select, summary") ||
+    (event.key === " " && event.target.matches("button, input[type=checkbox]"));
   if (!action || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
   action();
