@@ -18,6 +18,7 @@ FLOORS = {
     "klondike_env.games": 1,
     "klondike_env.solvers": 2,
     "klondike_env.envs": 2,
+    "klondike_env.records": 3,
     "klondike_env.evaluation": 3,
     "klondike_env.rendering": 3,
     "klondike_env.cli": 3,

@@ -107,6 +107,9 @@ class Game:
             ValueError with the reason.
         format_position: (states[1], rules) -> position.
         explain_illegal: (states[1], action, action set) -> why the action is illegal, in one line.
+        parse_move: (text, action set) -> action id; raises ValueError for a text that is no move.
+        move_text: (states[1] before the move, action, action set) -> text of a legal move, with the
+            number of cards where it is not one.
         board_text: states[1] -> the board as its player sees it, in ASCII.
     """
 
@@ -122,6 +125,8 @@ class Game:
     parse_position: Callable[[Mapping[str, Any], Any, str, int], np.ndarray]
     format_position: Callable[[np.ndarray, Any], dict[str, Any]]
     explain_illegal: Callable[[np.ndarray, int, str], str]
+    parse_move: Callable[[str, str], int]
+    move_text: Callable[[np.ndarray, int, str], str]
     board_text: Callable[[np.ndarray], str]
 
     def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:

@@ -25,5 +25,7 @@ GAME = Game(
     parse_position=position.parse,
     format_position=position.format,
     explain_illegal=moves.explain_illegal,
+    parse_move=moves.parse_move,
+    move_text=moves.counted_text,
     board_text=board.board_text,
 )

@@ -82,6 +82,27 @@ def parse_move(text: str, actions: str = "turn") -> int:
     return _IDS[actions][name]
 
 
+def counted_text(states: np.ndarray, action: int, actions: str = "turn") -> str:
+    """Text of an action that is legal in a state (states[1]), with the cards it takes if several.
+
+    ``T1>T2 x3`` moves three cards.
+    """
+    text = move_text(action, actions)
+    move = action - (TURN_BOARD if actions == "turn" else REACH_BOARD)
+    if not PILES <= move < PILES * PILES:
+        return text
+    source, place = divmod(move - PILES, PILES - 1)
+    target = place if place < source else place + 1
+    state = states[0]
+    if not state["height"][source]:
+        return text  # where nothing can be played at all, any action may be the last one
+    lowest = _run(state, source)[-1] % NUM_RANKS
+    # The run's head is one rank below what it lands on, a king in a space.
+    landing = _run(state, target)[-1] % NUM_RANKS if state["height"][target] else NUM_RANKS
+    cards = landing - lowest
+    return text if cards == 1 else f"{text} x{cards}"
+
+
 def explain_illegal(states: np.ndarray, action: int, actions: str) -> str:
     """Why an action is illegal in a state (states[1]), naming the move, in one line."""
     size = ACTION_SETS[actions]
