@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     deal.set_defaults(run=_deal)
     _add_solve(commands)
+    _add_play(commands)
     return parser
 
 
@@ -90,6 +91,32 @@ def _add_solve(commands: Any) -> None:
     )
     solve.add_argument("--json", action="store_true", help="print as JSON, actions as ids too")
     solve.set_defaults(run=_solve)
+
+
+def _add_play(commands: Any) -> None:
+    play = commands.add_parser(
+        "play",
+        help="play in the terminal",
+        description="Play in the terminal, by keys or mouse, with undo, hints and the solver.",
+        epilog="Games are kept as records, those that were left unfinished too.",
+    )
+    play.add_argument(
+        "game",
+        nargs="?",
+        help="deal number, or file with a deal or position as for solve; a random deal without it",
+    )
+    play.add_argument("--env", metavar="ID", help="id whose rules hold (default Klondike-Draw3-v0)")
+    play.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="agent that gives hints, by name or as package.module:Class (default guide)",
+    )
+    play.add_argument("--watch", action="store_true", help="let the agent play from the start")
+    play.add_argument(
+        "--resume", action="store_true", help="go on with the last game that was kept"
+    )
+    play.add_argument("--file", help="file of records in which games are kept")
+    play.set_defaults(run=_play)
 
 
 def _deal(options: argparse.Namespace) -> tuple[str, int]:
@@ -148,6 +175,29 @@ def _solve(options: argparse.Namespace) -> tuple[str, int]:
         }
         return json.dumps(found), status
     return _verdict_text(name, options.env, verdict, moves), status
+
+
+def _play(options: argparse.Namespace) -> tuple[str, int]:
+    start: dict[str, Any] | None = None
+    if options.game is not None:
+        _, game = _read_game(options.game)
+        if options.game.isdecimal():
+            start = {"deal": int(options.game)}
+        else:
+            start = {"position" if isinstance(game, dict) else "deck": game}
+
+    # Here, since it needs the compiler and an extra.
+    from klondike_env.play.start import play
+
+    told = play(
+        start,
+        env_id=options.env,
+        agent=options.agent,
+        is_watching=options.watch,
+        resumes=options.resume,
+        file=options.file,
+    )
+    return told, 0
 
 
 def _verdict_text(name: str, env_id: str, verdict: Verdict, moves: list[str]) -> str:

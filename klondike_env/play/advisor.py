@@ -119,9 +119,7 @@ class Advisor:
                 )
         env = session.env
         if self._plays_reach:
-            observation, info = self._reach_env.reset(
-                options={"position": session.env.position()}
-            )
+            observation, info = self._reach_env.reset(options={"position": session.env.position()})
         else:
             observation, info = env.observe()
         batch = {name: array[None] for name, array in observation.items()}

@@ -8,32 +8,32 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, OptionList, Select, Static
 
 from klondike_env import ENV_IDS, deals
 
 HELP = """\
-[b]Moves[/b]
-  [b]d[/b] or space on the stock   draw; turn the waste over when the stock is empty
-  [b]w[/b], [b]1[/b]-[b]7[/b], then where to    waste or pile: to a pile [b]1[/b]-[b]7[/b], or [b]f[/b] to its foundation
-  [b]C[/b] [b]D[/b] [b]H[/b] [b]S[/b], then [b]1[/b]-[b]7[/b]    take a card back from a foundation (capital letters)
-  arrows, Enter, Esc       go round the table, choose or put down, let go
-  mouse                    click or drag; a double click plays to the foundation
-  Places where the chosen cards may go carry a ▼. How many cards move follows
-  from the ranks; click on a card to choose it and all above it.
+[b]d[/b] space             draw; turn the waste over when the stock is empty
+[b]w[/b] [b]1[/b]-[b]7[/b]               pick up from waste or pile, then [b]1[/b]-[b]7[/b]: onto a pile
+[b]f[/b]                   play what is picked up to its foundation
+[b]C[/b] [b]D[/b] [b]H[/b] [b]S[/b] then [b]1[/b]-[b]7[/b]    take a card back from a foundation (capitals)
+arrows Enter Esc    go round the table, press a place, let go
+mouse               click or drag; double click: to the foundation
+                    a card picks up all that lies on it
 
-[b]Game[/b]
-  [b]u[/b] [b]r[/b]   undo, redo          [b]n[/b]   new game: another deal or id
-  [b]h[/b]     hint                [b]g[/b]   choose the agent that gives hints
-  [b]a[/b]     autoplay: watch the agent play on; again to stop; [b]+[/b] [b]-[/b] its speed
-  [b]s[/b]     solve: can this game be won from here, all cards known? [b]s[/b] again to watch
-  [b]p[/b]     show or hide the panel beside the table
-  [b]q[/b]     leave; the game is kept as a record and can be resumed
+Picked-up cards are yellow; places that take them carry a ▼.
+How many cards of a pile move follows from the ranks.
 
-Agents see what you see. Those that know the stock, where looking through
-it is free, look through it first."""
+[b]u[/b] [b]r[/b]                 undo, redo
+[b]h[/b]                   hint by the agent, marked ◆
+[b]a[/b] [b]+[/b] [b]-[/b]               let the agent play or stop it; faster, slower
+[b]g[/b]                   choose the agent
+[b]s[/b]                   can it be won from here, all cards known?
+                    [b]s[/b] again: watch the line that wins
+[b]n[/b] [b]p[/b] [b]q[/b]               new game; panel beside the table; leave, game kept
+                                                    [dim]Esc closes[/dim]"""
 
 
 class Dialog(ModalScreen[object]):
@@ -41,15 +41,16 @@ class Dialog(ModalScreen[object]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "close", "Close")]
     DEFAULT_CSS = """
-    Dialog { align: center middle; }
+    Dialog { align: center middle; background: black 50%; }
     Dialog > Vertical {
-        width: auto; max-width: 96%; height: auto; max-height: 96%;
-        padding: 1 2; border: round $accent; background: $surface;
+        width: auto; max-width: 100%; height: auto; max-height: 100%; overflow-y: auto;
+        padding: 0 2; border: round #7fae93; background: #0c2f20; color: #e6f0ea;
     }
-    Dialog VerticalScroll, Dialog Horizontal { width: auto; height: auto; max-height: 100%; }
-    Dialog Input, Dialog Select, Dialog OptionList { width: 44; }
-    Dialog .title { text-style: bold; margin-bottom: 1; }
-    Dialog .error { color: $error; width: 44; height: auto; }
+    Dialog Horizontal { width: auto; height: auto; }
+    Dialog Static { width: auto; }
+    Dialog Input, Dialog Select, Dialog OptionList { width: 50; }
+    Dialog #title { text-style: bold; margin-bottom: 1; }
+    Dialog #problem { color: #ffb454; width: 50; height: auto; }
     Dialog Button { margin: 1 1 0 0; }
     """
 
@@ -63,7 +64,7 @@ class HelpDialog(Dialog):
     BINDINGS: ClassVar[list[BindingType]] = [("escape,question_mark,q,enter", "close", "Close")]
 
     def compose(self) -> ComposeResult:
-        with Vertical(), VerticalScroll():
+        with Vertical():
             yield Static(HELP)
 
 
@@ -76,10 +77,10 @@ class NewGameDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Label("New game", classes="title")
+            yield Label("New game", id="title")
             yield Select([(name, name) for name in ENV_IDS], value=self._env_id, allow_blank=False)
             yield Input(placeholder="deal number; empty for a random one", restrict=r"[0-9]*")
-            yield Label("", classes="error")
+            yield Label("", id="problem")
             with Horizontal():
                 yield Button("Deal", variant="primary", id="deal")
                 yield Button("Cancel", id="cancel")
@@ -100,7 +101,7 @@ class NewGameDialog(Dialog):
         try:
             number = deals.check_number(int(text)) if text else None
         except ValueError as error:
-            self.query_one(".error", Label).update(str(error))
+            self.query_one("#problem", Label).update(str(error))
             return
         self.dismiss((self.query_one(Select).value, number))
 
@@ -115,7 +116,7 @@ class AgentDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Label("Agent for hints and autoplay", classes="title")
+            yield Label("Agent for hints and autoplay", id="title")
             yield OptionList(*self._names)
 
     def on_mount(self) -> None:

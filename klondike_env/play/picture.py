@@ -163,7 +163,7 @@ class _Drawing:
         self._label(STOCK, x, y - 1, "d")
         if count:
             self._draw_back(x, y, self.card_height, Spot(STOCK))
-            self.picture.write(x, y + 1, f"{count:^{CARD_WIDTH}}", "back", Spot(STOCK))
+            self.picture.write(x + 1, y + 1, f"{count:^{CARD_WIDTH - 2}}", "back", Spot(STOCK))
             return
         self._draw_space(STOCK, x, y, "↻" if self.marks.can_redeal else "✕")
 
@@ -238,12 +238,12 @@ class _Drawing:
         edge = "edge" + tone
         name = card_name(card)
         self.picture.write(x, y, "▔" * CARD_WIDTH, edge, spot)
-        self.picture.write(x, y, name, style, spot)
+        self.picture.write(x + 1, y, name, style, spot)
         for row in range(1, height):
             self.picture.write(x, y + row, " " * CARD_WIDTH, edge, spot)
         if height >= 3 and is_top:
             self.picture.write(x + CARD_WIDTH // 2, y + height // 2, name[-1], style, spot)
-            right = x + CARD_WIDTH - len(name)
+            right = x + CARD_WIDTH - 1 - len(name)
             self.picture.write(right, y + height - 1, name, style, spot)
 
     def _draw_back(self, x: int, y: int, height: int, spot: Spot) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from klondike_env import records
 from klondike_env.envs.klondike import KlondikeEnv
 from klondike_env.play.table import Move, Table, legal_moves
 
 PEOPLES_DEALS = 1_000_000_000
 """Deal numbers below this one are for people (see `klondike_env.deals`)."""
+
+PERSON = "person"
+"""Who played, in records: a person, beside names of agents that played on."""
 
 
 def random_deal() -> int:
@@ -26,33 +30,28 @@ class Session:
     Args:
         env_id: whose rules hold.
         start: `deal`, `deck` or `position` and its value, as `reset(options=...)` takes it.
-        moves: actions that have been played already.
         options: fields of the rules that differ from the id's.
 
     Raises:
-        ValueError: a bad start or an illegal move.
+        ValueError: a bad id, start or option.
 
     Attributes:
         actions: what has been played.
-        undone: what can be played again, the next one last.
+        table, score, foundation_cards, outcome: of the present state, as its player knows it.
+        moves: what is legal now; none once the game has ended.
     """
 
     def __init__(
-        self,
-        env_id: str,
-        start: Mapping[str, Any],
-        moves: Iterable[int] = (),
-        options: Mapping[str, Any] | None = None,
+        self, env_id: str, start: Mapping[str, Any], options: Mapping[str, Any] | None = None
     ) -> None:
         self.env_id = env_id
         self.start = dict(start)
         self.env = KlondikeEnv(env_id, **(options or {}))
         self.actions: list[int] = []
-        self.undone: list[int] = []
+        self._players: list[str] = []
+        self._undone: list[tuple[int, str]] = []
         self._show(*self.env.reset(options=self.start))
         self._states = [self.env.get_state()]
-        for action in moves:
-            self.play(action)
 
     @property
     def deal(self) -> int | None:
@@ -67,15 +66,11 @@ class Session:
         return f"deal {self.deal}" if kind == "deal" else f"a {kind}"
 
     @property
-    def has_ended(self) -> bool:
-        return bool(self.outcome)
-
-    @property
     def redeals(self) -> int:
         """Redeals made since the start."""
         return self.actions.count(1)
 
-    def play(self, action: int) -> None:
+    def play(self, action: int, player: str = PERSON) -> None:
         """Play an action; what was undone is forgotten unless it is the same one.
 
         Raises:
@@ -84,30 +79,49 @@ class Session:
         """
         observation, _, _, _, info = self.env.step(action)
         self.actions.append(action)
+        self._players.append(player)
         self._states.append(self.env.get_state())
-        if self.undone and self.undone.pop() != action:
-            self.undone.clear()
+        if self._undone and self._undone.pop()[0] != action:
+            self._undone.clear()
         self._show(observation, info)
 
     def undo(self) -> bool:
         """Take back the last action; False if there is none."""
         if not self.actions:
             return False
-        self.undone.append(self.actions.pop())
+        self._undone.append((self.actions.pop(), self._players.pop()))
         self._states.pop()
         self._show(*self.env.set_state(self._states[-1]))
         return True
 
     def redo(self) -> bool:
         """Play what was undone last; False if there is nothing."""
-        if not self.undone:
+        if not self._undone:
             return False
-        self.play(self.undone[-1])
+        self.play(*self._undone[-1])
         return True
 
     def explain(self, action: int) -> str:
         """Why an action is illegal now, in one line."""
-        return self.env.game.explain_illegal(self.env.get_state(), action, "turn")
+        return self.env.game.explain_illegal(self._states[-1], action, "turn")
+
+    def move_texts(self) -> list[str]:
+        """What has been played, as in records."""
+        return [
+            self.env.game.move_text(state, action, "turn")
+            for state, action in zip(self._states, self.actions, strict=False)
+        ]
+
+    def record(self) -> records.Record:
+        """The game so far as a record."""
+        return records.record_game(
+            self.env_id,
+            self.start,
+            self.actions,
+            rules=self.env.rules,
+            step_limit=None,
+            agent=", ".join(dict.fromkeys(self._players)) or PERSON,
+        )
 
     def _show(self, observation: Any, info: Mapping[str, Any]) -> None:
         self.table = Table.of(observation)
