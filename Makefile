@@ -2,6 +2,7 @@
 #   make compare      play the agents of configs/compare.yaml on the same deals and print the table
 #   make throughput   steps per second of this project and of the other simulators that are installed
 #   make test         the test suite (ARGS="..." are handed to pytest)
+#   make pictures     draw the pictures of the README from docs/replay.jsonl
 #   make lint         ruff and mypy, as CI runs them;  make format rewrites the files
 
 VENV ?= .venv
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile --constraint constraints.txt
 ARGS ?=
 
-.PHONY: compare throughput test lint format clean
+.PHONY: compare throughput pictures test lint format clean
 .NOTPARALLEL:
 
 compare: $(VENV)/benchmarks.stamp
@@ -22,6 +23,10 @@ compare: $(VENV)/benchmarks.stamp
 
 throughput: $(VENV)/throughput.stamp
 	$(BIN)/python -m benchmarks throughput $(ARGS)
+
+pictures: $(VENV)/dev.stamp
+	$(BIN)/python -m klondike_env.cli replay docs/replay.jsonl \
+		--picture docs/board.png --move 34 --animation docs/replay.gif
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 $(ARGS)
@@ -53,5 +58,5 @@ $(VENV)/throughput.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) --editable '.[benchmarks,train,dev]'
+	$(INSTALL) --editable '.[benchmarks,train,render,dev]'
 	@touch $@

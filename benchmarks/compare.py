@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 from collections.abc import Sequence
@@ -16,12 +17,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agents import make_agent
 from benchmarks import config, report
 from benchmarks.errors import UserError
+from benchmarks.game_file import GameFile, path_for
 from benchmarks.play import Job, Players
 from benchmarks.provenance import all_versions, code_digest, game_versions
 from benchmarks.statistics import Pairing, Summary, pair, summarize
 from benchmarks.store import Matchup, Store
 from klondike_env import ENV_IDS, deals, verdicts
 from klondike_env.evaluation import GameRecord
+from klondike_env.records import Record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,10 @@ class CompareConfig:
     json: str | None = config.option(None, "write results, configuration and versions to this file")
     csv: str | None = config.option(None, "write one line per agent to this file")
     picture: str | None = config.option(None, "draw win rates with intervals into this PNG file")
+    records: str | None = config.option(
+        None,
+        "keep the games with all their moves: in this .jsonl file, or a folder for one file each",
+    )
 
     def __post_init__(self) -> None:
         """Refuse values that no comparison can be made of."""
@@ -123,11 +130,16 @@ def main(argv: Sequence[str]) -> None:
     for name, path in files.items():
         config.prepare_file(name, path)
     config.prepare_file("output", Path(asked.output) / "games.jsonl")
+    if asked.records is not None:
+        is_file = Path(asked.records).suffix == ".jsonl"
+        config.prepare_file("records", Path(asked.records) / ("" if is_file else "games.jsonl"))
     comparison = run(asked)
     report.print_tables(comparison, Console())
     for name, path in files.items():
         writers[name](comparison, path)
         print(f"{name}: {path}")
+    if asked.records is not None:
+        print(f"records: {asked.records}")
 
 
 def run(asked: CompareConfig) -> Comparison:
@@ -206,6 +218,7 @@ class _Contest:
                 rules=arena.rules,
                 seed=asked.seed,
                 batch=asked.batch,
+                records=asked.records is not None,
             ),
             Matchup(
                 env_id=arena.env_id,
@@ -230,8 +243,13 @@ def _play_missing(
 ) -> list[GameRecord]:
     """The records of the wanted deals, in their order; plays those that the store lacks."""
     store = Store(Path(asked.output), contest.matchup, GameRecord)
-    with store:
+    with store, contextlib.ExitStack() as stack:
         missing = [deal for deal in wanted if deal not in store.records]
+        games: GameFile | None = None
+        if asked.records is not None:
+            path = path_for(Path(asked.records), contest.matchup)
+            games = stack.enter_context(GameFile(path, contest.name, contest.matchup))
+            missing = [d for d in wanted if d not in store.records or d not in games.deals]
         description = f"{contest.name} on {contest.job.env_id}"
         task = progress.add_task(
             description,
@@ -239,9 +257,12 @@ def _play_missing(
             completed=len(wanted) - len(missing),
         )
 
-        def keep(record: GameRecord) -> None:
-            store.add(record)
-            progress.advance(task)
+        def keep(record: GameRecord | Record) -> None:
+            if isinstance(record, GameRecord):
+                store.add(record)
+                progress.advance(task)
+            elif games is not None:
+                games.add(dataclasses.replace(record, versions=games.versions))
 
         try:
             if missing:

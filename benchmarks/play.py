@@ -25,11 +25,13 @@ from agents import make_agent
 from benchmarks.errors import AgentError
 from klondike_env import IllegalMoveError
 from klondike_env.evaluation import GameRecord, evaluate, game_seed
+from klondike_env.records import Record
 
 # Enough that no worker waits long for the last one, few enough to fill batches.
 CHUNKS_PER_WORKER = 4
 
-OnRecord = Callable[[GameRecord], None]
+OnRecord = Callable[[GameRecord | Record], None]
+"""Takes the result of each game; before it the game with its moves, where a job records them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,7 @@ class Job:
     rules: Any
     seed: int
     batch: int
+    records: bool = False  # whether to hand over the games with their moves too
 
 
 class Players:
@@ -86,7 +89,7 @@ class Players:
         size = math.ceil(len(deals) / (self._workers * CHUNKS_PER_WORKER))
         for start in range(0, len(deals), size):
             self._tasks.put((job, deals[start : start + size]))
-        for _ in deals:
+        for _ in range(len(deals) * (2 if job.records else 1)):
             result = self._next_result()
             if isinstance(result, Exception):
                 raise result
@@ -103,10 +106,10 @@ class Players:
             process.start()
             self._processes.append(process)
 
-    def _next_result(self) -> GameRecord | Exception:
+    def _next_result(self) -> GameRecord | Record | Exception:
         while True:
             try:
-                return cast(GameRecord | Exception, self._results.get(timeout=1))
+                return cast(GameRecord | Record | Exception, self._results.get(timeout=1))
             except queue.Empty:
                 codes = [process.exitcode for process in self._processes if process.exitcode]
                 if codes:
@@ -124,6 +127,7 @@ def play_here(job: Job, deals: Sequence[int], on_record: OnRecord) -> None:
             num_envs=min(job.batch, len(deals)),
             seed=job.seed,
             progress=on_record,
+            records=on_record if job.records else None,
         )
     except IllegalMoveError as error:
         raise AgentError(f"agent {job.agent} played an illegal action: {error}") from None
@@ -134,6 +138,7 @@ class _Guarded:
 
     def __init__(self, agent: Any, job: Job, deals: Sequence[int]) -> None:
         self.actions = getattr(agent, "actions", "turn")
+        self.name = job.agent
         self._agent = agent
         self._job = job
         self._deals = deals

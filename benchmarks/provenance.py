@@ -10,15 +10,12 @@ from importlib import metadata
 from pathlib import Path
 
 import klondike_env
-
-# The libraries whose versions could change a game: random streams, compiled code, wrappers.
-GAME_LIBRARIES = ("gymnasium", "numpy", "numba")
+from klondike_env.records import library_versions
 
 
 def game_versions() -> dict[str, str]:
     """Versions that stored games are kept apart by."""
-    versions = {"klondike_env": klondike_env.__version__}
-    return versions | {name: metadata.version(name) for name in GAME_LIBRARIES}
+    return library_versions()
 
 
 def all_versions() -> dict[str, str]:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import gymnasium as gym
+
 from klondike_env import ENV_IDS, __version__, deals, formats
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     deal.set_defaults(run=_deal)
     _add_solve(commands)
+    _add_replay(commands)
     _add_play(commands)
     return parser
 
@@ -91,6 +94,36 @@ def _add_solve(commands: Any) -> None:
     )
     solve.add_argument("--json", action="store_true", help="print as JSON, actions as ids too")
     solve.set_defaults(run=_solve)
+
+
+def _add_replay(commands: Any) -> None:
+    replay = commands.add_parser(
+        "replay",
+        help="verify recorded games, move by move, and show them",
+        description="Verify recorded games by playing every move again, and show them.",
+        epilog="A record that is damaged or tampered with is refused, its first wrong move named."
+        " Everything shows what the player saw, unless --all-cards is given.",
+    )
+    replay.add_argument("file", help="records: a .jsonl file that evaluate or compare wrote")
+    replay.add_argument(
+        "--game", type=int, metavar="N", help="only the N-th game of the file, from 1"
+    )
+    replay.add_argument("--boards", action="store_true", help="print the board after every move")
+    replay.add_argument(
+        "--step", action="store_true", help="step through: Enter forward, b back, q to end"
+    )
+    replay.add_argument("--html", metavar="FILE", help="write a page that replays the games")
+    replay.add_argument(
+        "--all-cards",
+        action="store_true",
+        help="with --html: let the page show hidden cards too, which it else does not hold",
+    )
+    replay.add_argument("--picture", metavar="FILE", help="draw the board into this PNG file")
+    replay.add_argument(
+        "--move", type=int, metavar="M", help="with --picture: after so many moves, else all"
+    )
+    replay.add_argument("--animation", metavar="FILE", help="draw the game into this GIF file")
+    replay.set_defaults(run=_replay)
 
 
 def _add_play(commands: Any) -> None:
@@ -175,6 +208,98 @@ def _solve(options: argparse.Namespace) -> tuple[str, int]:
         }
         return json.dumps(found), status
     return _verdict_text(name, options.env, verdict, moves), status
+
+
+def _replay(options: argparse.Namespace) -> tuple[str, int]:
+    if options.all_cards and not options.html:
+        raise ValueError("--all-cards goes with --html")
+    if options.move is not None and not options.picture:
+        raise ValueError("--move goes with --picture")
+    files = [Path(name) for name in (options.html, options.picture, options.animation) if name]
+    for path in files:
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise ValueError(f"{path} cannot be written: a file in a folder that exists needed")
+
+    # Here, so that mistakes are told before the compiler has started.
+    from klondike_env import records
+
+    kept, count = [], 0
+    for count, record in enumerate(records.read(options.file), start=1):
+        if options.game not in (None, count):
+            continue
+        try:
+            played = records.replay(record)
+        except records.RecordError as error:
+            raise ValueError(f"{options.file}, game {count} ({record.title}): {error}") from None
+        print(
+            f"game {count}: {record.env_id}, {record.title}, {record.agent or 'no agent named'}:"
+            f" {record.outcome}, {len(record.moves)} moves, score {record.score},"
+            f" {record.foundation_cards} cards up",
+            flush=True,
+        )
+        if options.boards:
+            _print_boards(played)
+        if options.step:
+            _step_through(played)
+        if files:
+            kept.append(played)
+    if options.game is not None and not 1 <= options.game <= count:
+        raise ValueError(f"{options.file} has games 1 to {count}, not {options.game}")
+    _write_files(options, kept)
+    games = 1 if options.game is not None else count
+    return f"verified: {games} game{'s' * (games != 1)}", 0
+
+
+def _write_files(options: argparse.Namespace, replays: list[Any]) -> None:
+    try:
+        if options.html:
+            from klondike_env.rendering.page import replay_page
+
+            page = replay_page(replays, all_cards=options.all_cards, title="Klondike replay")
+            Path(options.html).write_text(page, encoding="utf-8")
+            print(f"html: {options.html}, {len(page) / 1000:,.0f} kB")
+        if options.picture or options.animation:
+            if len(replays) != 1:
+                raise ValueError("a picture or animation shows one game: choose it by --game")
+            from klondike_env.rendering import film
+
+            if options.picture:
+                film.save_picture(replays[0], Path(options.picture), options.move)
+                print(f"picture: {options.picture}")
+            if options.animation:
+                film.save_animation(replays[0], Path(options.animation))
+                print(f"animation: {options.animation}")
+    except gym.error.DependencyNotInstalled as error:
+        raise ValueError(error) from None
+    except OSError as error:
+        raise ValueError(f"{error.filename} cannot be written: {error.strerror}") from None
+
+
+def _board_after(played: Any, move: int) -> str:
+    """A move and the board after it, as its player saw it; the board at the start for move 0."""
+    from klondike_env.rendering.text import board_text
+
+    name = f"{move}  {played.moves[move - 1]}" if move else "0  the deal"
+    return f"{name}\n{board_text(played.game.board_text(played.states[move]))}"
+
+
+def _print_boards(played: Any) -> None:
+    for move in range(len(played.states)):
+        print(_board_after(played, move))
+
+
+def _step_through(played: Any) -> None:
+    move, last = 0, len(played.moves)
+    while True:
+        print(_board_after(played, move))
+        try:
+            answer = input(f"move {move} of {last}; Enter forward, b back, q to end: ").strip()
+        except EOFError:
+            print()
+            return
+        if answer.lower() == "q" or (answer.lower() != "b" and move == last):
+            return
+        move = max(0, move - 1) if answer.lower() == "b" else move + 1
 
 
 def _play(options: argparse.Namespace) -> tuple[str, int]:

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Protocol
 
@@ -15,20 +16,22 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from klondike_env import deals as deal_numbers
+from klondike_env import records as game_records
 from klondike_env.checks import whole_from
 from klondike_env.games.base import IllegalMoveError
 
-TRUNCATED = "truncated"
+TRUNCATED = game_records.TRUNCATED
 """Outcome in a record of a game that the step limit ended."""
 
 
 class Agent(Protocol):
     """What `evaluate` plays. B is the number of games side by side.
 
-    Two more members are used where an agent has them: `actions`, the action set it plays with
-    (`turn` if it has none), and `start_games(rows, seeds)` (int64[R], uint64[R]), which says that
-    new games begin in these rows and gives each its own seed. An agent that takes its randomness
-    from those seeds plays each deal the same way whatever the number of games side by side.
+    More members are used where an agent has them: `actions`, the action set it plays with (`turn`
+    if it has none); `start_games(rows, seeds)` (int64[R], uint64[R]), which says that new games
+    begin in these rows and gives each its own seed; and `name`, which records call it by (its
+    class if it has none). An agent that takes its randomness from those seeds plays each deal the
+    same way whatever the number of games side by side.
     """
 
     def reset(self, num_envs: int, seed: int) -> None:
@@ -155,6 +158,7 @@ def evaluate(
     seed: int = 0,
     confidence: float = 0.95,
     progress: Callable[[GameRecord], None] | None = None,
+    records: str | Path | Callable[[game_records.Record], None] | None = None,
     **options: Any,
 ) -> Evaluation:
     """Play every given deal exactly once.
@@ -167,6 +171,8 @@ def evaluate(
         seed: of the agent's randomness.
         confidence: of the win rate's interval.
         progress: called with each record as its game ends.
+        records: file that the games are written into with all their moves, in the order of `deals`
+            (see `klondike_env.records`), or a function that is called with each as it ends.
         options: more keywords of `gymnasium.make_vec`, such as rule fields or `max_episode_steps`.
 
     Returns:
@@ -186,6 +192,8 @@ def evaluate(
     wilson_interval(0, 1, confidence)
     num_envs = min(num_envs, len(numbers))
     options.setdefault("actions", getattr(agent, "actions", "turn"))
+    if records is not None and options.get("illegal") == "ignore":
+        raise ValueError("records hold legal moves only: illegal is 'raise' with them")
     env = gym.make_vec(
         env_id,
         num_envs=num_envs,
@@ -193,11 +201,80 @@ def evaluate(
         autoreset_mode=AutoresetMode.DISABLED,
         **options,
     )
+    recorder = None
     try:
-        records = _play(agent, env, numbers, seed, progress)
+        if records is not None:
+            recorder = _Recorder(agent, env, env_id.rpartition(":")[2], seed, numbers, records)
+        played = _play(agent, env, numbers, seed, progress, recorder)
     finally:
         env.close()
-    return Evaluation(env_id, tuple(records), confidence)
+        if recorder is not None:
+            recorder.close()
+    return Evaluation(env_id, tuple(played), confidence)
+
+
+class _Recorder:
+    """Keeps the actions of the running games, and hands over the record of each as it ends."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        env: Any,
+        env_id: str,
+        seed: int,
+        numbers: np.ndarray,
+        records: str | Path | Callable[[game_records.Record], None],
+    ) -> None:
+        name = f"{type(agent).__module__}:{type(agent).__qualname__}"
+        base = env.unwrapped
+        self._common: dict[str, Any] = {
+            "env_id": env_id,
+            "rules": base.rules,
+            "actions": base.setup.actions,
+            "step_limit": base.step_limit,
+            "agent": getattr(agent, "name", name),
+            "seed": seed,
+            "versions": game_records.library_versions(),
+        }
+        self._numbers = numbers
+        self._actions: list[list[int]] = [[] for _ in range(env.num_envs)]
+        self._start_scores = [0] * env.num_envs
+        self._waiting: dict[int, game_records.Record] = {}  # by place, until those before are done
+        self._next_place = 0
+        self._file = None
+        if callable(records):
+            self._hand_over = records
+        else:
+            self._file = Path(records).open("w", encoding="utf-8")  # noqa: SIM115
+
+    def start(self, rows: np.ndarray, scores: np.ndarray) -> None:
+        for row in rows.tolist():
+            self._actions[row] = []
+            self._start_scores[row] = int(scores[row])
+
+    def add(self, actions: np.ndarray, is_running: np.ndarray) -> None:
+        for row in np.flatnonzero(is_running).tolist():
+            self._actions[row].append(int(actions[row]))
+
+    def end(self, row: int, place: int) -> None:
+        record = game_records.record_game(
+            start={"deal": int(self._numbers[place])},
+            moves=self._actions[row],
+            start_score=self._start_scores[row],
+            **self._common,
+        )
+        if self._file is None:
+            self._hand_over(record)
+            return
+        self._waiting[place] = record
+        while self._next_place in self._waiting:
+            self._file.write(self._waiting.pop(self._next_place).to_line() + "\n")
+            self._next_place += 1
+        self._file.flush()
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
 
 def _play(
@@ -206,6 +283,7 @@ def _play(
     numbers: np.ndarray,
     seed: int,
     progress: Callable[[GameRecord], None] | None,
+    recorder: _Recorder | None,
 ) -> list[GameRecord]:
     num_envs, games = env.num_envs, len(numbers)
     records: list[GameRecord | None] = [None] * games
@@ -218,6 +296,8 @@ def _play(
     observations, infos = env.reset(options={"deal": numbers[places]})
     agent.reset(num_envs, seed)
     _start(agent, np.arange(num_envs), numbers, seed)
+    if recorder is not None:
+        recorder.start(np.arange(num_envs), infos["score"])
     while is_running.any():
         began = time.perf_counter()
         actions = agent.act(observations, infos["action_mask"])
@@ -227,6 +307,8 @@ def _play(
             raise IllegalMoveError(_name_deal(error, numbers, places)) from None
         seconds[is_running] += (time.perf_counter() - began) / is_running.sum()
         steps += is_running
+        if recorder is not None:
+            recorder.add(actions, is_running)
         ended = np.flatnonzero((terminated | truncated) & is_running)
         for row in ended:
             record = GameRecord(
@@ -238,6 +320,8 @@ def _play(
                 seconds=float(seconds[row]),
             )
             records[places[row]] = record
+            if recorder is not None:
+                recorder.end(int(row), int(places[row]))
             if progress is not None:
                 progress(record)
         rows = ended[: games - next_place]
@@ -250,6 +334,8 @@ def _play(
             chosen[rows] = True
             observations, infos = env.reset(options={"reset_mask": chosen, "deal": numbers[places]})
             _start(agent, rows, numbers[places[rows]], seed)
+            if recorder is not None:
+                recorder.start(rows, infos["score"])
     return [record for record in records if record is not None]
 
 

@@ -178,7 +178,7 @@ def record_game(
         rules=_differences(preset, rules),
         actions=actions,
         start=_plain(start),
-        start_score=start_score,
+        start_score=start_score if getattr(rules, "cumulative", False) else None,
         step_limit=step_limit,
         agent=agent,
         seed=seed,

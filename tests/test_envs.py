@@ -364,9 +364,8 @@ def test_numbers_too_large_for_a_position_are_refused(key: str, value: int) -> N
 
 
 def test_an_unknown_render_mode_is_a_type_error() -> None:
-    """Stable-Baselines3's make_vec_env asks for pictures first and falls back on TypeError."""
     with pytest.warns(UserWarning, match="render_mode"), pytest.raises(TypeError, match="ansi"):
-        gym.make("Klondike-Draw3-v0", render_mode="rgb_array")
+        gym.make("Klondike-Draw3-v0", render_mode="video")
 
 
 def test_odd_arrays_do_not_compile_kernels_anew() -> None:

@@ -412,7 +412,6 @@ class TestSampleActions:
         {"num_envs": True},
         {"num_threads": 0},
         {"max_episode_steps": 0},
-        {"render_mode": "ansi"},
         {"rewards": "win"},
     ],
 )

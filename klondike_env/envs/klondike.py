@@ -82,7 +82,8 @@ class KlondikeEnv(SolitaireEnv):
 
     ## Arguments
     `rules` (a `KlondikeRules` or the id of one) and any of its fields; `reward`; `actions`;
-    `observation`; `illegal`; `render_mode` (`ansi` or None).
+    `observation`; `illegal`; `render_mode` (None, `ansi`: text, `rgb_array`: pictures, `human`: a
+    window). All show what the player sees; the last two need the extra `render`.
 
     ## Version History
     v0: first version.

@@ -18,7 +18,8 @@ from klondike_env.games.base import NEXT_DEAL, OUTCOMES, OWN_DECK, REWARDS, Game
 
 OBSERVATIONS = ("dict", "flat")
 ILLEGAL = ("raise", "ignore")
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "rgb_array", "human")
+RENDER_FPS = 4
 START_OPTIONS = ("deal", "deck", "position")
 
 Observation = dict[str, np.ndarray] | np.ndarray

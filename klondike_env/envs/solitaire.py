@@ -9,7 +9,9 @@ import numpy as np
 
 from klondike_env.checks import whole
 from klondike_env.deals import stream_of_seed
+from klondike_env.envs.rendered import Rendered
 from klondike_env.envs.setup import (
+    RENDER_FPS,
     RENDER_MODES,
     Observation,
     Setup,
@@ -21,13 +23,16 @@ from klondike_env.envs.setup import (
 from klondike_env.games.base import OUTCOMES, Game, IllegalMoveError
 
 
-class SolitaireEnv(gym.Env[Any, Any]):
+class SolitaireEnv(Rendered, gym.Env[Any, Any]):
     """A solitaire game, one action at a time. Subclasses name the game.
 
     See the subclass for spaces and options.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
+    }  # type: ignore[misc]
     game: ClassVar[Game]
     default_rules: ClassVar[str]
 
@@ -98,6 +103,7 @@ class SolitaireEnv(gym.Env[Any, Any]):
         super().reset(seed=seed)
         self._state = state
         self._is_seeded = self._is_running = True
+        self._forget_frame()
         return self.observe()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -117,6 +123,7 @@ class SolitaireEnv(gym.Env[Any, Any]):
             self._action[0] = number
         except OverflowError:
             self._action[0] = -1
+        self._remember_frame()
         views = self._views.new()
         mask = np.empty(self._views.mask_shape, dtype=np.int8)
         illegal = self.game.kernels.step(
@@ -137,6 +144,7 @@ class SolitaireEnv(gym.Env[Any, Any]):
             )
         terminated = self._terminated.item()
         self._is_running = not terminated
+        self._show_frame()
         return self._views.single(views), self._reward.item(), terminated, False, self._info(mask)
 
     def observe(self) -> tuple[Observation, dict[str, Any]]:
@@ -183,11 +191,21 @@ class SolitaireEnv(gym.Env[Any, Any]):
         self._state = self.setup.check_states(state, 1)
         self._is_seeded = True
         self._is_running = not state["has_ended"][0]
+        self._forget_frame()
         return self.observe()
 
-    def render(self) -> str | None:
-        """The board as text in mode `ansi`; None, with a warning, without a render mode."""
-        if self.render_mode is None:
-            gym.logger.warn("render() shows nothing without a render_mode such as 'ansi'")
-            return None
-        return self.game.board_text(self._state)
+    def render(self) -> Any:
+        """The board as its player sees it.
+
+        Returns:
+            In mode `ansi` text, coloured where standard output is a terminal with colours; in mode
+            `rgb_array` a picture, uint8[height, width, 3], the last move marked; None in mode
+            `human`, which shows it in a window on every reset and step, and, with a warning,
+            without a render mode.
+        """
+        frames = self._frames()
+        return None if frames is None else frames[0]
+
+    def close(self) -> None:
+        """Close the window of mode `human`; may be called again."""
+        self._close_screen()

@@ -12,7 +12,10 @@ from gymnasium.vector.utils import batch_space
 
 from klondike_env.checks import whole_from
 from klondike_env.deals import stream_of_seed, streams_of_seed
+from klondike_env.envs.rendered import Rendered
 from klondike_env.envs.setup import (
+    RENDER_FPS,
+    RENDER_MODES,
     Observation,
     Setup,
     Views,
@@ -28,10 +31,13 @@ MAX_STEP_LIMIT = 2**31 - 1  # a state counts its steps in 32 bits
 INFO_KEYS = ("action_mask", "deal", "score", "foundation_cards", "outcome")
 
 
-class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
+class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
     """Many games of one kind. Subclasses name the game; see there for spaces and options."""
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (each instance has its own)
+    metadata: dict[str, Any] = {  # noqa: RUF012  (each instance has its own)
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
+    }
     game: ClassVar[Game]
     default_rules: ClassVar[str]
 
@@ -58,18 +64,14 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             max_episode_steps: a game is truncated after so many steps; None for no limit.
             autoreset_mode: when a row that has ended starts its next game.
             num_threads: threads that share the rows of a step; pays from some thousand rows on.
-            render_mode: vector environments draw nothing, so None.
+            render_mode: `ansi`, `rgb_array`, `human` (the first games in one window) or None.
 
         Raises:
             ValueError: naming what was wrong and what is allowed.
         """
         num_envs = whole_from("num_envs", num_envs, 1)
         num_threads = whole_from("num_threads", num_threads, 1)
-        step_limit = _step_limit(max_episode_steps)
-        if render_mode is not None:
-            raise ValueError(
-                f"vector environments draw nothing: render_mode is None, not {render_mode!r}"
-            )
+        limit = _step_limit(max_episode_steps)
         setup = Setup.of(
             self.game,
             self.default_rules if rules is None else rules,
@@ -83,7 +85,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.num_envs = num_envs
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.render_mode = None
+        self.render_mode = setup.check_render_mode(render_mode)
         self.single_action_space = gym.spaces.Discrete(setup.num_actions)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.single_observation_space = setup.observation_space()
@@ -91,8 +93,9 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self._rules = setup.encode_rules()
         self._views = Views(setup, self.num_envs)
         self._state = setup.new_states(self.num_envs)
+        self.step_limit = limit or None
         self._step_options = (
-            step_limit,
+            limit,
             self.autoreset_mode == AutoresetMode.NEXT_STEP,
             setup.reward_code,
         )
@@ -137,6 +140,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         super().reset(seed=seed_number(seed) if _is_number(seed) else None)
         self._state = states
         self._is_seeded = self._is_started = True
+        self._forget_frame()
         return self._observe()
 
     def _rows_to_reset(self, options: dict[str, Any] | None) -> np.ndarray:
@@ -213,6 +217,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         terminated = np.empty(self.num_envs, dtype=np.bool_)
         truncated = np.empty(self.num_envs, dtype=np.bool_)
         facts = np.empty((4, self.num_envs), dtype=np.int64)
+        self._remember_frame()
         self._step_rows(actions, views, masks, rewards, terminated, truncated, facts)
         final: dict[str, Any] = {}
         if self._resets_in_same_step and (ended := terminated | truncated).any():
@@ -221,6 +226,7 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             self.game.kernels.observe(self._state, views, masks, facts)
         infos = self._infos(masks, facts)
         infos.update(final)
+        self._show_frame()
         return self._views.batch(views), rewards, terminated, truncated, infos
 
     def _check_actions(self, actions: Any) -> np.ndarray:
@@ -332,7 +338,16 @@ class SolitaireVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         """
         self._state = self.setup.check_states(state, self.num_envs)
         self._is_seeded = self._is_started = True
+        self._forget_frame()
         return self._observe()
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One frame for each row, each as `SolitaireEnv.render` returns it."""
+        return self._frames()
+
+    def close_extras(self, **_: Any) -> None:
+        """Close the window of mode `human`."""
+        self._close_screen()
 
 
 def _is_number(seed: Any) -> bool:

@@ -90,6 +90,62 @@ class Kernels:
 
 
 @dataclass(frozen=True)
+class Pile:
+    """Some cards of a board and where they lie.
+
+    Attributes:
+        name: short name, such as `T1`.
+        label: name in words, such as `pile 1`.
+        x: left edge of the pile, in card widths from the board's left edge.
+        y: its upper edge, in card heights from the board's upper edge.
+        cards: texts bottom to top: `KS` face up, `ks` face down but known, `##` never seen.
+        fan: how the cards are spread: `down`, `right`, or empty for one upon the other.
+        fanned: with `right`, how many of the top cards are spread.
+        sign: what the empty place shows: a suit letter, `redeal`, `none` for a place that is used
+            up, other text as it is, or nothing.
+        has_count: whether the number of cards is shown.
+    """
+
+    name: str
+    label: str
+    x: float
+    y: float
+    cards: tuple[str, ...]
+    fan: str = ""
+    fanned: int = 1
+    sign: str = ""
+    has_count: bool = False
+
+
+UNSEEN = "##"
+"""A card of a `Pile` that the player has never seen."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """What is drawn of a state, by whatever draws.
+
+    Attributes:
+        width: in card widths.
+        height: in card heights; piles that are too long for it are drawn closer.
+        piles: the same ones in each state of a game, in the same order.
+        counters: names and values of what is shown beside the cards.
+    """
+
+    width: float
+    height: float
+    piles: tuple[Pile, ...]
+    counters: tuple[tuple[str, str], ...]
+
+    def grown_since(self, before: Board) -> tuple[int, ...]:
+        """How many cards lie on each pile that an earlier board had not there."""
+        return tuple(
+            max(0, len(pile.cards) - len(old.cards))
+            for pile, old in zip(self.piles, before.piles, strict=True)
+        )
+
+
+@dataclass(frozen=True)
 class Game:
     """A game on the common frame.
 
@@ -110,6 +166,8 @@ class Game:
         parse_move: (text, action set) -> action id; raises ValueError for a text that is no move.
         move_text: (states[1] before the move, action, action set) -> text of a legal move, with the
             number of cards where it is not one.
+        board: (states[1], whether to show hidden cards) -> the board to draw, by default as its
+            player sees it.
         board_text: states[1] -> the board as its player sees it, in ASCII.
     """
 
@@ -127,6 +185,7 @@ class Game:
     explain_illegal: Callable[[np.ndarray, int, str], str]
     parse_move: Callable[[str, str], int]
     move_text: Callable[[np.ndarray, int, str], str]
+    board: Callable[[np.ndarray, bool], Board]
     board_text: Callable[[np.ndarray], str]
 
     def __reduce__(self) -> tuple[Callable[[str], Game], tuple[str]]:

@@ -27,5 +27,6 @@ GAME = Game(
     explain_illegal=moves.explain_illegal,
     parse_move=moves.parse_move,
     move_text=moves.counted_text,
+    board=board.board,
     board_text=board.board_text,
 )
