@@ -117,6 +117,7 @@ class Advisor:
                 self._agent.start_games(
                     np.zeros(1, dtype=np.int64), np.array([seed], dtype=np.uint64)
                 )
+        observation: Any
         env = session.env
         if self._plays_reach:
             observation, info = self._reach_env.reset(options={"position": session.env.position()})

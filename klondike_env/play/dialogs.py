@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -14,26 +15,34 @@ from textual.widgets import Button, Input, Label, OptionList, Select, Static
 
 from klondike_env import ENV_IDS, deals
 
-HELP = """\
-[b]d[/b] space             draw; turn the waste over when the stock is empty
-[b]w[/b] [b]1[/b]-[b]7[/b]               pick up from waste or pile, then [b]1[/b]-[b]7[/b]: onto a pile
-[b]f[/b]                   play what is picked up to its foundation
-[b]C[/b] [b]D[/b] [b]H[/b] [b]S[/b] then [b]1[/b]-[b]7[/b]    take a card back from a foundation (capitals)
-arrows Enter Esc    go round the table, press a place, let go
-mouse               click or drag; double click: to the foundation
-                    a card picks up all that lies on it
+HELP = (
+    ("d  space", "draw; turn the waste over when the stock is empty"),
+    ("w  1-7", "pick up from the waste or a pile, then 1-7: onto a pile"),
+    ("f", "play what is picked up to its foundation"),
+    ("C D H S, 1-7", "take a card back from a foundation (capital letters)"),
+    ("arrows Enter Esc", "go round the table, press a place, let go"),
+    ("mouse", "click or drag; a card picks up all that lies on it;"),
+    ("", "double click: to the foundation"),
+    ("", ""),
+    ("u  r", "undo, redo"),
+    ("h", "hint by the agent, marked \N{BLACK DIAMOND}"),
+    ("a  +  -", "let the agent play, or stop it; faster, slower"),
+    ("g", "choose the agent"),
+    ("s", "can it be won from here, all cards known?"),
+    ("", "s again: watch the line that wins"),
+    ("n  p  q", "new game; panel beside the table; leave, game kept"),
+)
+"""Keys and what they do. How many cards of a pile move follows from the ranks."""
 
-Picked-up cards are yellow; places that take them carry a ▼.
-How many cards of a pile move follows from the ranks.
+LEGEND = (
+    "Picked-up cards are yellow; places that take them carry a \N{BLACK DOWN-POINTING TRIANGLE}."
+)
 
-[b]u[/b] [b]r[/b]                 undo, redo
-[b]h[/b]                   hint by the agent, marked ◆
-[b]a[/b] [b]+[/b] [b]-[/b]               let the agent play or stop it; faster, slower
-[b]g[/b]                   choose the agent
-[b]s[/b]                   can it be won from here, all cards known?
-                    [b]s[/b] again: watch the line that wins
-[b]n[/b] [b]p[/b] [b]q[/b]               new game; panel beside the table; leave, game kept
-                                                    [dim]Esc closes[/dim]"""
+
+def help_text() -> Text:
+    """All keys, as shown."""
+    lines = [Text.assemble((f"{keys:<18}", "bold"), what) for keys, what in HELP]
+    return Text("\n").join([*lines, Text(), Text(LEGEND), Text("Esc closes", "dim")])
 
 
 class Dialog(ModalScreen[object]):
@@ -65,7 +74,7 @@ class HelpDialog(Dialog):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Static(HELP)
+            yield Static(help_text())
 
 
 class NewGameDialog(Dialog):
