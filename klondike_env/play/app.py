@@ -174,11 +174,11 @@ class KlondikeApp(App[None]):
 
     def action_step(self, right: int, down: int) -> None:
         """Go from place to place."""
-        row = next((y for y, places in enumerate(_GRID) if self._cursor in places), 1)
-        column = _GRID[row].index(self._cursor) if self._cursor in _GRID[row] else 0
+        row, column = 1, 0
         if self._cursor:
+            row = 0 if self._cursor in _GRID[0] else 1
+            column = (_GRID[row].index(self._cursor) + right) % 7
             row = min(max(row + down, 0), 1)
-            column = (column + right) % 7
         if not _GRID[row][column]:  # the gap between waste and foundations
             column += right or -1
         self._cursor = _GRID[row][column]
