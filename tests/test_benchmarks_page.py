@@ -22,7 +22,7 @@ from klondike_env.evaluation import GameRecord
 from klondike_env.games.klondike.rules import KlondikeRules
 
 ENV = "Klondike-Draw1-v0"
-AGENTS = ["random", "tests.benchmark_agents:Thrifty", "greedy"]
+AGENTS = ["random", "tests.benchmark_agents:FirstLegal", "greedy"]
 CHROMIUM = "/usr/bin/chromium"
 
 
@@ -184,8 +184,7 @@ def players(count: int, outcome: str = "won") -> list[plots.Player]:
     ]
 
 
-@pytest.mark.parametrize("count", [1, 4, 9])
-@pytest.mark.parametrize("outcome", ["won", "stuck", "truncated"])
+@pytest.mark.parametrize(("count", "outcome"), [(1, "truncated"), (2, "won"), (9, "stuck")])
 def test_plots_of_any_outcome_and_number_of_agents(count: int, outcome: str) -> None:
     drawn = players(count, outcome)
     known = verdicts.load("test", KlondikeRules())
