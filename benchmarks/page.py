@@ -7,6 +7,7 @@ import dataclasses
 import gzip
 import json
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
@@ -48,6 +49,7 @@ def write_html(comparison: Comparison, path: Path) -> None:
     Raises:
         AgentError: an agent raised, or played a game another way than before.
     """
+    print("playing the sample games of the page once more", file=sys.stderr)
     parts = [
         _environment(comparison, environment, place)
         for place, environment in enumerate(comparison.environments)
