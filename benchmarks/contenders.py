@@ -54,6 +54,10 @@ def all_contenders() -> list[Contender]:
             partial(_vector, "Klondike-Draw1-v0", 16384, "turn", num_threads=2),
         ),
         Contender("Klondike-Draw1-v0, gymnasium.make", partial(_single, "Klondike-Draw1-v0")),
+        Contender(
+            "Klondike-Draw1-v0, gymnasium.make, a picture of every step",
+            partial(_single, "Klondike-Draw1-v0", "rgb_array"),
+        ),
         Contender(OPEN_SPIEL, _open_spiel, peer=True),
         Contender("OpenSpiel solitaire, rl_environment", _open_spiel_rl, peer=True),
         Contender(
@@ -92,16 +96,23 @@ def _vector(env_id: str, count: int, actions: str, num_threads: int = 1) -> Play
     return play
 
 
-def _single(env_id: str) -> Play:
-    env = gym.make(env_id)
+def _single(env_id: str, render_mode: str | None = None) -> Play:
+    env = gym.make(env_id, render_mode=render_mode)
     _, info = env.reset(seed=0)
     rng = np.random.default_rng(0)
+    try:
+        if render_mode:
+            env.render()
+    except gym.error.DependencyNotInstalled as error:
+        raise MissingError(f"{env_id}, {render_mode}: {error}, skipped") from None
 
     def play() -> int:
         nonlocal info
         for _ in range(SINGLE_STEPS):
             action = sample_actions(info["action_mask"][None], rng)[0]
             _, _, terminated, truncated, info = env.step(action)
+            if render_mode:
+                env.render()
             if terminated or truncated:
                 _, info = env.reset()
         return SINGLE_STEPS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 import textwrap
@@ -27,13 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         output, status = options.run(options)
+        print(output, flush=True)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; nothing may be flushed into it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except ValueError as error:
         print(f"klondike {options.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"klondike {options.command}: interrupted", file=sys.stderr)
         return 130
-    print(output)
     return int(status)
 
 

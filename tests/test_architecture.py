@@ -30,7 +30,7 @@ FLOORS = {
 LIBRARIES = {"gymnasium", "numpy", "numba", "llvmlite"}
 # What the extras `render` and `play` bring, for the modules that nothing loads before it is used.
 OPTIONAL = {
-    "klondike_env.rendering.picture": {"PIL"},
+    "klondike_env.rendering.pillow": {"PIL"},
     **{f"klondike_env.play.{name}": {"rich", "textual"} for name in ("app", "board", "dialogs")},
     "klondike_env.play.texts": {"rich"},
 }

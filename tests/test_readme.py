@@ -23,7 +23,7 @@ CONSOLE = [line for language, body in BLOCKS if language == "console" for line i
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a reader has it: the checkout with the README's own files saved in it."""
     folder = tmp_path_factory.mktemp("checkout")
-    for name in ("klondike_env", "agents", "benchmarks", "configs"):
+    for name in ("klondike_env", "agents", "benchmarks", "configs", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for body in PYTHON:
         if saved := re.match(r"# (\w+\.py)\n", body):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 import os
 import pickle
 import random
@@ -74,7 +75,7 @@ def test_every_id_draws_itself_single_and_in_a_vector(env_id: str) -> None:
     assert {(frame.shape, frame.dtype.name) for frame in frames} == {((516, 640, 3), "uint8")}
     assert len({frame.tobytes() for frame in frames}) == len(frames)
     envs = make_vector(env_id, render_mode="rgb_array")
-    _, infos = envs.reset(seed=[1, 2, 1])
+    envs.reset(seed=[1, 2, 1])
     first, second, third = envs.render()
     assert (first == third).all()
     assert (first != second).any()
@@ -266,7 +267,7 @@ def test_no_pile_is_longer_than_the_board() -> None:
     spots = places(pile, drawn.height)
     assert len(spots) == 19
     assert spots[-1][1] + 1 <= drawn.height + 1e-9
-    assert all(low > high for (_, high), (_, low) in zip(spots, spots[1:], strict=False))
+    assert all(low > high for (_, high), (_, low) in itertools.pairwise(spots))
 
 
 def test_a_painter_never_leaves_stale_cards() -> None:
@@ -322,9 +323,7 @@ def test_face_down_cards_that_are_known_look_unlike_backs_and_faces() -> None:
         known.width,
         known.height,
         tuple(
-            dataclasses.replace(
-                pile, cards=tuple(c if c.isupper() else UNSEEN for c in pile.cards)
-            )
+            dataclasses.replace(pile, cards=tuple(c if c.isupper() else UNSEEN for c in pile.cards))
             for pile in known.piles
         ),
         known.counters,

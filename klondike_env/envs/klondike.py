@@ -101,6 +101,7 @@ class KlondikeVectorEnv(SolitaireVectorEnv):
     `final_info`; under `DISABLED` rows that have ended wait, ignoring their actions, for
     `reset(options={"reset_mask": ...})`. A row that the step limit has ended shows all ones as its
     mask, like every ended row; the single environment, whose limit is a wrapper, cannot know it.
+    `render()` gives a tuple with one frame a row; the window of mode `human` shows the first nine.
     """
 
     game = GAME

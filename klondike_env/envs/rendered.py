@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 
-from klondike_env.envs.setup import RENDER_FPS
 from klondike_env.games.base import Game
 
 
@@ -17,7 +16,7 @@ class Rendered:
     Pictures mark the last move, so the states before it are kept, while a render mode needs them.
     """
 
-    game: Any
+    game: ClassVar[Game]
     render_mode: str | None
     _state: np.ndarray
     _before: np.ndarray | None = None
@@ -35,7 +34,8 @@ class Rendered:
 
     def _show_frame(self) -> None:
         if self.render_mode == "human":
-            self._the_screen().show(self._state, self._before, RENDER_FPS)
+            fps = self.metadata["render_fps"]  # type: ignore[attr-defined]
+            self._the_screen().show(self._state, self._before, fps)
 
     def _frames(self) -> tuple[Any, ...] | None:
         """One frame for each of the states; None without a mode that returns any."""
@@ -44,9 +44,8 @@ class Rendered:
         if self.render_mode == "ansi":
             from klondike_env.rendering.text import board_text
 
-            game: Game = self.game
             rows = range(len(self._state))
-            return tuple(board_text(game.board_text(self._state[i : i + 1])) for i in rows)
+            return tuple(board_text(self.game.board_text(self._state[i : i + 1])) for i in rows)
         if self.render_mode == "rgb_array":
             frames: tuple[Any, ...] = self._the_screen().frames(self._state, self._before)
             return frames

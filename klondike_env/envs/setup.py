@@ -19,7 +19,7 @@ from klondike_env.games.base import NEXT_DEAL, OUTCOMES, OWN_DECK, REWARDS, Game
 OBSERVATIONS = ("dict", "flat")
 ILLEGAL = ("raise", "ignore")
 RENDER_MODES = ("ansi", "rgb_array", "human")
-RENDER_FPS = 4
+METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 START_OPTIONS = ("deal", "deck", "position")
 
 Observation = dict[str, np.ndarray] | np.ndarray

@@ -11,8 +11,7 @@ from klondike_env.checks import whole
 from klondike_env.deals import stream_of_seed
 from klondike_env.envs.rendered import Rendered
 from klondike_env.envs.setup import (
-    RENDER_FPS,
-    RENDER_MODES,
+    METADATA,
     Observation,
     Setup,
     Views,
@@ -29,10 +28,7 @@ class SolitaireEnv(Rendered, gym.Env[Any, Any]):
     See the subclass for spaces and options.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        "render_modes": list(RENDER_MODES),
-        "render_fps": RENDER_FPS,
-    }  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {**METADATA}  # type: ignore[misc]
     game: ClassVar[Game]
     default_rules: ClassVar[str]
 

@@ -14,8 +14,7 @@ from klondike_env.checks import whole_from
 from klondike_env.deals import stream_of_seed, streams_of_seed
 from klondike_env.envs.rendered import Rendered
 from klondike_env.envs.setup import (
-    RENDER_FPS,
-    RENDER_MODES,
+    METADATA,
     Observation,
     Setup,
     Views,
@@ -34,10 +33,7 @@ INFO_KEYS = ("action_mask", "deal", "score", "foundation_cards", "outcome")
 class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
     """Many games of one kind. Subclasses name the game; see there for spaces and options."""
 
-    metadata: dict[str, Any] = {  # noqa: RUF012  (each instance has its own)
-        "render_modes": list(RENDER_MODES),
-        "render_fps": RENDER_FPS,
-    }
+    metadata: dict[str, Any] = {**METADATA}  # noqa: RUF012  (each instance has its own)
     game: ClassVar[Game]
     default_rules: ClassVar[str]
 

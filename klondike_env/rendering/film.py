@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from klondike_env.rendering.picture import MARK, Image, Painter
+from klondike_env.rendering.picture import MARK, Painter
+from klondike_env.rendering.pillow import Image
 
 if TYPE_CHECKING:
     from klondike_env.records import Replay
