@@ -23,7 +23,6 @@ from benchmarks.store import load
 from klondike_env import deals, verdicts
 from klondike_env.evaluation import GameRecord
 from klondike_env.records import Record, replay
-from klondike_env.rendering.page import replay_page
 
 if TYPE_CHECKING:
     from benchmarks.compare import Comparison, EnvironmentResult
@@ -227,6 +226,8 @@ def _samples(
     games: Sequence[list[GameRecord]],
     page_id: str,
 ) -> str:
+    from klondike_env.rendering.page import replay_page
+
     rules = gym.make(environment.env_id).get_wrapper_attr("rules")
     records: list[Record] = []
     rows = []
