@@ -58,5 +58,5 @@ $(VENV)/throughput.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) --editable '.[benchmarks,train,render,dev]'
+	$(INSTALL) --editable '.[benchmarks,train,render,play,dev]'
 	@touch $@

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agents import make_agent
-from benchmarks import config, report
+from benchmarks import config, page, report
 from benchmarks.errors import UserError
 from benchmarks.game_file import GameFile, path_for
 from benchmarks.play import Job, Players
@@ -51,6 +51,9 @@ class CompareConfig:
     json: str | None = config.option(None, "write results, configuration and versions to this file")
     csv: str | None = config.option(None, "write one line per agent to this file")
     picture: str | None = config.option(None, "draw win rates with intervals into this PNG file")
+    html: str | None = config.option(
+        None, "write a page with tables, plots, sample games and the configuration to this file"
+    )
     records: str | None = config.option(
         None,
         "keep the games with all their moves: in this .jsonl file, or a folder for one file each",
@@ -125,7 +128,12 @@ class Comparison:
 def main(argv: Sequence[str]) -> None:
     """Run the command: play, print the tables and write the files that were asked for."""
     asked = config.parse(CompareConfig, argv, prog="python -m benchmarks compare")
-    writers = {"json": report.write_json, "csv": report.write_csv, "picture": report.write_picture}
+    writers = {
+        "json": report.write_json,
+        "csv": report.write_csv,
+        "picture": report.write_picture,
+        "html": page.write_html,
+    }
     files = {name: Path(getattr(asked, name)) for name in writers if getattr(asked, name)}
     for name, path in files.items():
         config.prepare_file(name, path)

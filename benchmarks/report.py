@@ -69,6 +69,12 @@ PLAY: tuple[Column, ...] = (
 )
 
 
+def columns(environment: EnvironmentResult) -> tuple[Column, ...]:
+    """All columns that there are results for."""
+    of_winnable = () if environment.winnable is None else (OF_WINNABLE,)
+    return (*STRENGTH, *of_winnable, *PLAY)
+
+
 def print_tables(comparison: Comparison, console: Console) -> None:
     """One table an environment, or two where the console is too narrow for one."""
     for environment in comparison.environments:
@@ -116,7 +122,7 @@ def title(environment: EnvironmentResult) -> str:
     )
 
 
-def _label(environment: EnvironmentResult, agent: AgentResult) -> str:
+def label(environment: EnvironmentResult, agent: AgentResult) -> str:
     """The agent's short name; who saw all cards is marked so wherever it appears."""
     name = agent.agent.rpartition(":")[2]
     return f"{name} (thoughtful)" if environment.all_cards_known else name
@@ -128,7 +134,7 @@ def _table(environment: EnvironmentResult, columns: Sequence[Column]) -> Table:
     for heading, _ in columns:
         table.add_column(heading, justify="right", no_wrap=True)
     for agent in environment.agents:
-        table.add_row(_label(environment, agent), *(cell(agent) for _, cell in columns))
+        table.add_row(label(environment, agent), *(cell(agent) for _, cell in columns))
     return table
 
 
@@ -212,7 +218,7 @@ def write_picture(comparison: Comparison, path: Path) -> None:
             )
         panel.set_yticks(
             range(len(environment.agents)),
-            [_label(environment, agent) for agent in environment.agents],
+            [label(environment, agent) for agent in environment.agents],
         )
         panel.set_ylim(len(environment.agents) - 0.5, -0.5)
         panel.set_title(

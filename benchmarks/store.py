@@ -65,23 +65,41 @@ def key_of(subject: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def load(path: Path, record_type: type[AnyRecord]) -> dict[int, AnyRecord]:
+    """The records of a file by deal, the latest one of each."""
+    found: dict[int, AnyRecord] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = _read(line, record_type)
+        if record is not None:
+            found[record.deal] = record
+    return found
+
+
+def _read(line: str, record_type: Any) -> Any:
+    """A line's record; None for the line that names the matchup and for one that was cut off."""
+    try:
+        values = json.loads(line)
+        return None if "matchup" in values else record_type(**values)
+    except (ValueError, TypeError):
+        return None
+
+
 class Store(Generic[AnyRecord]):
     """The records of one subject; a context manager that keeps its file open for appending."""
 
     def __init__(self, folder: Path, subject: Subject, record_type: type[AnyRecord]) -> None:
         self._subject: Any = subject
-        self._record_type: Any = record_type
+        self._record_type = record_type
         name = f"{subject.label}.{key_of(subject)}.jsonl"
         self.path = folder / re.sub(r"[^\w.-]", "_", name)
         self.records: dict[int, AnyRecord] = {}  # by deal
 
     def __enter__(self) -> Store[AnyRecord]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        for line in text.splitlines():
-            record = self._read(line)
-            if record is not None:
-                self.records[record.deal] = record  # the latest one holds
+        text = ""
+        if self.path.exists():
+            text = self.path.read_text(encoding="utf-8")
+            self.records = load(self.path, self._record_type)
         self._file = self.path.open("a", encoding="utf-8")
         if not text:
             self._write({"matchup": dataclasses.asdict(self._subject)})
@@ -102,15 +120,6 @@ class Store(Generic[AnyRecord]):
         self.records[record.deal] = record
         values: Any = record
         self._write(dataclasses.asdict(values))
-
-    def _read(self, line: str) -> AnyRecord | None:
-        try:
-            values = json.loads(line)
-            record: AnyRecord | None
-            record = None if "matchup" in values else self._record_type(**values)
-        except (ValueError, TypeError):
-            return None
-        return record
 
     def _write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line) + "\n")

@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     deal.set_defaults(run=_deal)
     _add_solve(commands)
     _add_replay(commands)
+    _add_play(commands)
     return parser
 
 
@@ -128,6 +129,32 @@ def _add_replay(commands: Any) -> None:
     )
     replay.add_argument("--animation", metavar="FILE", help="draw the game into this GIF file")
     replay.set_defaults(run=_replay)
+
+
+def _add_play(commands: Any) -> None:
+    play = commands.add_parser(
+        "play",
+        help="play in the terminal",
+        description="Play in the terminal, by keys or mouse, with undo, hints and the solver.",
+        epilog="Games are kept as records, those that were left unfinished too.",
+    )
+    play.add_argument(
+        "game",
+        nargs="?",
+        help="deal number, or file with a deal or position as for solve; a random deal without it",
+    )
+    play.add_argument("--env", metavar="ID", help="id whose rules hold (default Klondike-Draw3-v0)")
+    play.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="agent that gives hints, by name or as package.module:Class (default guide)",
+    )
+    play.add_argument("--watch", action="store_true", help="let the agent play from the start")
+    play.add_argument(
+        "--resume", action="store_true", help="go on with the last game that was kept"
+    )
+    play.add_argument("--file", help="file of records in which games are kept")
+    play.set_defaults(run=_play)
 
 
 def _deal(options: argparse.Namespace) -> tuple[str, int]:
@@ -278,6 +305,29 @@ def _step_through(played: Any) -> None:
         if answer.lower() == "q" or (answer.lower() != "b" and move == last):
             return
         move = max(0, move - 1) if answer.lower() == "b" else move + 1
+
+
+def _play(options: argparse.Namespace) -> tuple[str, int]:
+    start: dict[str, Any] | None = None
+    if options.game is not None:
+        _, game = _read_game(options.game)
+        if options.game.isdecimal():
+            start = {"deal": int(options.game)}
+        else:
+            start = {"position" if isinstance(game, dict) else "deck": game}
+
+    # Here, since it needs the compiler and an extra.
+    from klondike_env.play.start import play
+
+    told = play(
+        start,
+        env_id=options.env,
+        agent=options.agent,
+        is_watching=options.watch,
+        resumes=options.resume,
+        file=options.file,
+    )
+    return told, 0
 
 
 def _verdict_text(name: str, env_id: str, verdict: Verdict, moves: list[str]) -> str:

@@ -21,14 +21,19 @@ FLOORS = {
     "klondike_env.records": 3,
     "klondike_env.evaluation": 3,
     "klondike_env.rendering": 2,
+    "klondike_env.play": 3,
     "klondike_env.cli": 3,
     "agents": 4,
     "benchmarks": 5,
 }
 # What installing the library brings along; llvmlite is Numba's own.
 LIBRARIES = {"gymnasium", "numpy", "numba", "llvmlite"}
-# What the extra `render` brings, for the modules that nothing loads before it is used.
-OPTIONAL = {"klondike_env.rendering.pillow": {"PIL"}}
+# What the extras `render` and `play` bring, for the modules that nothing loads before it is used.
+OPTIONAL = {
+    "klondike_env.rendering.pillow": {"PIL"},
+    **{f"klondike_env.play.{name}": {"rich", "textual"} for name in ("app", "board", "dialogs")},
+    "klondike_env.play.texts": {"rich"},
+}
 STATE_MODULES = ("klondike_env.games.klondike.layout", "klondike_env.games.klondike.kernels")
 
 
@@ -101,10 +106,11 @@ def test_only_klondike_knows_how_its_state_looks(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", SOURCES)
-def test_rendering_is_imported_only_when_it_is_used(module: str) -> None:
-    if not is_within(module, "klondike_env.rendering"):
+@pytest.mark.parametrize("wing", ["klondike_env.rendering", "klondike_env.play"])
+def test_side_wings_are_imported_only_when_they_are_used(module: str, wing: str) -> None:
+    if not is_within(module, wing):
         eager = imports(module, when_imported=True)
-        assert not [name for name in eager if is_within(name, "klondike_env.rendering")]
+        assert not [name for name in eager if is_within(name, wing)]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +118,7 @@ def test_rendering_is_imported_only_when_it_is_used(module: str) -> None:
     ["import klondike_env", "import gymnasium, klondike_env; gymnasium.spec('Klondike-Draw3-v0')"],
 )
 def test_importing_the_library_loads_no_compiler(program: str) -> None:
-    names = {"numba", "torch", "matplotlib", "scipy", "PIL", "pygame"}
+    names = {"numba", "torch", "matplotlib", "scipy", "PIL", "pygame", "textual"}
     heavy = f"print(*{names}.intersection(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; {program}; {heavy}"],
