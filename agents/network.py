@@ -8,12 +8,15 @@ without a say: its output weights are zero. A second network values the overview
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
 
 from agents.features import FEATURES
 from agents.overview import OVERVIEW
+from agents.ppo import Weights
 
 BARRED = -1e8
 """Score of a place that holds no candidate; its chance is exactly 0."""
@@ -74,3 +77,15 @@ class CandidateNetwork(nn.Module):
         """Values of positions: float32[B, S] -> float32[B, 1]."""
         values: torch.Tensor = self.critic(overview)
         return values
+
+    def to_weights(self, **made: Any) -> Weights:
+        """What agent `ppo` plays with; `made` says how it was made."""
+        state = {name: tensor.cpu().numpy().copy() for name, tensor in self.state_dict().items()}
+        return Weights(
+            linear=state["linear.weight"][0],
+            of_candidate=state["of_candidate.weight"],
+            bias=state["of_candidate.bias"],
+            of_overview=state["of_overview.weight"],
+            output=state["output.weight"][0],
+            made=made,
+        )

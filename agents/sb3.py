@@ -25,7 +25,7 @@ FINAL_FACTS = ("deal", "score", "foundation_cards", "outcome")
 """What the info of a game that ends says of it."""
 
 
-class SB3VecEnv(VecEnv):
+class SB3VecEnv(VecEnv):  # type: ignore[misc]
     """A vector environment in the form that Stable-Baselines3 expects.
 
     The info of a game that ends holds `terminal_observation`, `TimeLimit.truncated`, `episode` (as

@@ -46,7 +46,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
                 "CandidatePolicy plays environments wrapped in agents.wrappers.CandidatesEnv or"
                 " CandidatesVectorEnv"
             )
-        self._network_options = {"hidden": hidden, "linear": linear}
+        self._network_options: dict[str, Any] = {"hidden": hidden, "linear": linear}
         super().__init__(
             observation_space,
             action_space,

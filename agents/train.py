@@ -15,7 +15,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -42,6 +41,9 @@ from klondike_env import __version__
 from klondike_env.deals import suite
 from klondike_env.evaluation import Evaluation, evaluate
 from klondike_env.games.klondike.rules import PRESETS
+
+VALIDATION_STEP_LIMIT = 500
+"""Games that take longer are hardly ever won, and most of the time would go into them."""
 
 
 def make_envs(config: TrainConfig) -> SB3VecEnv:
@@ -87,22 +89,6 @@ def make_model(config: TrainConfig) -> MaskablePPO:
     )
 
 
-def weights_of(model: MaskablePPO, **made: Any) -> Weights:
-    """What the policy plays with."""
-    state = {
-        name: tensor.detach().cpu().numpy().copy()
-        for name, tensor in model.policy.network.state_dict().items()
-    }
-    return Weights(
-        linear=state["linear.weight"][0],
-        of_candidate=state["of_candidate.weight"],
-        bias=state["of_candidate.bias"],
-        of_overview=state["of_overview.weight"],
-        output=state["output.weight"][0],
-        made=made,
-    )
-
-
 def save_checkpoint(model: MaskablePPO, folder: Path) -> None:
     """Write all that a resumed run needs; a half-written file never has the right name."""
     name, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002  (what MaskablePPO draws on)
@@ -138,7 +124,7 @@ def load_checkpoint(model: MaskablePPO, folder: Path) -> None:
     np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))  # noqa: NPY002
 
 
-class Watch(BaseCallback):
+class Watch(BaseCallback):  # type: ignore[misc]
     """Validates, keeps the best weights, saves checkpoints and shows progress."""
 
     FIELDS = ("step", "seconds", "games", "wins", "win_rate", "low", "high")
@@ -191,8 +177,8 @@ class Watch(BaseCallback):
 
     def _validate(self) -> None:
         steps, config = self.model.num_timesteps, self.config
-        weights = weights_of(
-            self.model, env=config.env, actions="reach", steps=steps, version=__version__
+        weights = self.model.policy.network.to_weights(
+            env=config.env, actions="reach", seed=config.seed, steps=steps, version=__version__
         )
         result = validate(weights, config)
         best = max((row["win_rate"] for row in self.rows), default=-1.0)
@@ -220,7 +206,7 @@ def validate(weights: Weights, config: TrainConfig) -> Evaluation:
     """Play validation deals with weights as agent `ppo` plays: always the best move."""
     agent = Ppo(PRESETS[config.env], weights=weights)
     deals = suite("validation", config.validation_games)
-    return evaluate(agent, config.env, deals, num_envs=512)
+    return evaluate(agent, config.env, deals, num_envs=512, max_episode_steps=VALIDATION_STEP_LIMIT)
 
 
 def draw_curve(rows: Sequence[dict[str, float]], config: TrainConfig, path: Path) -> None:

@@ -108,10 +108,9 @@ class _View:
         is_same = (found.stages == self._stages[rows]) & (self._stalled[rows] >= 0)
         self._stalled[rows] = np.where(is_same, self._stalled[rows] + 1, 0)
         self._stages[rows] = found.stages
-        given_up: np.ndarray = ~own_masks.any(axis=1)
+        given_up: np.ndarray = np.logical_not(own_masks.any(axis=1))
         if self._stall_limit is not None:
-            is_stalled = self._stalled[rows] >= self._stall_limit
-            given_up[(found.counts > 0) & is_stalled] = True
+            given_up |= (found.counts > 0) & (self._stalled[rows] >= self._stall_limit)
         own_masks[given_up] = 1
         self._actions[rows] = found.actions[:, :PLACES]
         self._actions[rows[found.counts == 0]] = 0
