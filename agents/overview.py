@@ -83,13 +83,16 @@ def summarize(  # type: ignore[no-untyped-def]
         for s in range(4):
             x[9 + s] = up[s] / 13.0
         x[13] = up_total / 52.0
+        in_stock = np.int64(0)
+        in_waste = np.int64(0)
+        unseen = np.int64(0)
         for k in range(24):
-            if waste[b, k] != 0:
-                x[15] += np.float32(1 / 24)
-            if stock[b, k] != 0:
-                x[14] += np.float32(1 / 24)
-                if stock[b, k] == 53:
-                    x[16] += np.float32(1 / 24)
+            in_stock += np.int64(stock[b, k] != 0)
+            in_waste += np.int64(waste[b, k] != 0)
+            unseen += np.int64(stock[b, k] == 53)
+        x[14] = in_stock / 24.0
+        x[15] = in_waste / 24.0
+        x[16] = unseen / 24.0
         redeals = redeals_left[b, 0]
         x[17] = 1.0 if redeals < 0 else min(redeals, 3) / 3.0
         x[18] = counts[b] / 16.0

@@ -151,13 +151,19 @@ class Ppo(Chooser):
         weights: those of its policy by default.
 
     Raises:
-        ValueError: the policy's file does not fit the features.
+        ValueError: rules under which going through the stock is not free; or the policy's file does
+            not fit the features.
     """
 
     def __init__(
         self, rules: KlondikeRules | None = None, *, weights: Weights | None = None
     ) -> None:
         super().__init__(rules)
+        if not self.rules.allows_reach:
+            raise ValueError(
+                "agent 'ppo' cannot play these rules: its policies are trained where going through"
+                " the stock is free"
+            )
         if weights is None:
             weights = Weights.load(policy_file(self.rules))
         self._weights = (

@@ -29,7 +29,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         linear: float32[F], weights that the linear score starts from.
 
     Raises:
-        ValueError: the environment does not show candidates.
+        ValueError: the environment does not show candidates, or the algorithm is not MaskablePPO.
     """
 
     def __init__(
@@ -40,7 +40,13 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         *,
         hidden: int = 64,
         linear: np.ndarray | None = None,
+        **others: Any,
     ) -> None:
+        if others:  # PPO asks for `use_sde`
+            raise ValueError(
+                f"CandidatePolicy has no {', '.join(others)}: it is trained with MaskablePPO,"
+                " since it needs action masks"
+            )
         if observation_space != OBSERVATION_SPACE:
             raise ValueError(
                 "CandidatePolicy plays environments wrapped in agents.wrappers.CandidatesEnv or"
