@@ -13,10 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 
 from agents.features import FEATURES
 from agents.overview import OVERVIEW
 from agents.ppo import Weights
+
+LATEST_SHARE = 0.1
+"""Share of the latest weights in the running mean, once there are many."""
 
 BARRED = -1e8
 """Score of a place that holds no candidate; its chance is exactly 0."""
@@ -89,3 +93,16 @@ class CandidateNetwork(nn.Module):
             output=state["output.weight"][0],
             made=made,
         )
+
+
+def running_mean(network: CandidateNetwork) -> AveragedModel:
+    """A mean of the network's weights over updates, the late ones counting most.
+
+    It plays better than the weights of any single update, since the noise of the steps averages
+    out. Call its `update_parameters(network)` after each update; its `module` is a network.
+    """
+
+    def blend(mean: torch.Tensor, latest: torch.Tensor, count: torch.Tensor | int) -> torch.Tensor:
+        return mean + (latest - mean) * max(LATEST_SHARE, 2 / (int(count) + 2))
+
+    return AveragedModel(network, avg_fn=blend)

@@ -14,6 +14,7 @@ import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -22,7 +23,7 @@ from torch import nn
 from torch.distributions import Categorical
 
 from agents.guide import load_weights, weights_file
-from agents.network import CandidateNetwork
+from agents.network import CandidateNetwork, running_mean
 from agents.ppo import Ppo, Weights
 from agents.wrappers import CandidatesVectorEnv
 from klondike_env.deals import suite
@@ -82,6 +83,7 @@ def train(
     )
     linear = load_weights(weights_file(PRESETS[env_id])) if start == "guide" else None
     network = CandidateNetwork(hidden, linear)
+    mean = running_mean(network)
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate, eps=1e-5)
 
     shape = (num_steps, num_envs)
@@ -161,6 +163,7 @@ def train(
                 loss.backward()
                 nn.utils.clip_grad_norm_(network.parameters(), max_norm)
                 optimizer.step()
+        mean.update_parameters(network)
         done = (update + 1) * num_steps * num_envs
         seconds = time.perf_counter() - began
         progress(
@@ -168,7 +171,8 @@ def train(
             f" entropy {entropy.item():.3f}, {done / seconds:,.0f} decisions/s"
         )
     envs.close()
-    return network.to_weights(env=env_id, actions="reach", steps=done)
+    best: Any = mean.module
+    return best.to_weights(env=env_id, actions="reach", steps=done)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -26,12 +27,14 @@ try:
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.logger import configure
+    from torch.optim.swa_utils import AveragedModel
 
     from agents.train_config import ConfigError, TrainConfig, parse
 except ModuleNotFoundError as error:
     sys.exit(f"error: {error.name} is not installed: pip install --editable '.[train]'")
 
 from agents.guide import load_weights, weights_file
+from agents.network import running_mean
 from agents.ppo import Ppo, Weights
 from agents.sb3 import SB3VecEnv
 from agents.sb3_buffer import CandidateRolloutBuffer
@@ -89,12 +92,13 @@ def make_model(config: TrainConfig) -> MaskablePPO:
     )
 
 
-def save_checkpoint(model: MaskablePPO, folder: Path) -> None:
+def save_checkpoint(model: MaskablePPO, mean: AveragedModel, folder: Path) -> None:
     """Write all that a resumed run needs; a half-written file never has the right name."""
     name, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002  (what MaskablePPO draws on)
     path = folder / f"step_{model.num_timesteps}.pt"
     content = {
         "policy": model.policy.state_dict(),
+        "mean": mean.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
         "steps": model.num_timesteps,
         "updates": model._n_updates,
@@ -105,7 +109,7 @@ def save_checkpoint(model: MaskablePPO, folder: Path) -> None:
     path.with_suffix(".part").replace(path)
 
 
-def load_checkpoint(model: MaskablePPO, folder: Path) -> None:
+def load_checkpoint(model: MaskablePPO, mean: AveragedModel, folder: Path) -> None:
     """Go back to the latest checkpoint of a folder.
 
     Raises:
@@ -116,6 +120,7 @@ def load_checkpoint(model: MaskablePPO, folder: Path) -> None:
         raise ConfigError(f"{folder} holds no checkpoint to resume from")
     content = torch.load(paths[-1], weights_only=True)
     model.policy.load_state_dict(content["policy"])
+    mean.load_state_dict(content["mean"])
     model.policy.optimizer.load_state_dict(content["optimizer"])
     model.num_timesteps = content["steps"]
     model._n_updates = content["updates"]
@@ -125,13 +130,15 @@ def load_checkpoint(model: MaskablePPO, folder: Path) -> None:
 
 
 class Watch(BaseCallback):  # type: ignore[misc]
-    """Validates, keeps the best weights, saves checkpoints and shows progress."""
+    """Keeps the running mean of the weights, validates it, saves checkpoints, shows progress."""
 
     FIELDS = ("step", "seconds", "games", "wins", "win_rate", "low", "high")
+    REAL = ("seconds", "win_rate", "low", "high")
 
-    def __init__(self, config: TrainConfig, progress: Progress) -> None:
+    def __init__(self, config: TrainConfig, mean: AveragedModel, progress: Progress) -> None:
         super().__init__()
         self.config = config
+        self.mean = mean
         self.progress = progress
         self.task = progress.add_task(config.env, total=config.steps, note="")
         self.rows = self._read()
@@ -147,7 +154,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
             return []
         with self.path.open(encoding="utf-8", newline="") as file:
             return [
-                {name: float(value) for name, value in row.items()} for row in csv.DictReader(file)
+                {name: float(v) if name in self.REAL else int(v) for name, v in row.items()}
+                for row in csv.DictReader(file)
             ]
 
     def _init_callback(self) -> None:
@@ -163,21 +171,24 @@ class Watch(BaseCallback):  # type: ignore[misc]
     def _on_rollout_start(self) -> None:
         steps = self.model.num_timesteps
         self.progress.update(self.task, completed=steps)
+        self.mean.update_parameters(self.model.policy.network)
         if steps >= self._next_validation:
             self._next_validation = steps + self.config.validate_every
             self._validate()
         if steps >= self._next_checkpoint:
             self._next_checkpoint = steps + self.config.checkpoint_every
-            save_checkpoint(self.model, self.config.folder / "checkpoints")
+            save_checkpoint(self.model, self.mean, self.config.folder / "checkpoints")
 
     def _on_training_end(self) -> None:
+        self.mean.update_parameters(self.model.policy.network)
         if not self.rows or self.rows[-1]["step"] < self.model.num_timesteps:
             self._validate()
         self.progress.update(self.task, completed=self.model.num_timesteps)
 
     def _validate(self) -> None:
         steps, config = self.model.num_timesteps, self.config
-        weights = self.model.policy.network.to_weights(
+        network: Any = self.mean.module
+        weights = network.to_weights(
             env=config.env, actions="reach", seed=config.seed, steps=steps, version=__version__
         )
         result = validate(weights, config)
@@ -249,22 +260,23 @@ def train(config: TrainConfig, *, resume: bool = False) -> MaskablePPO:
         checkpoints.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"output {config.output!r}: {error.strerror}") from None
+    mean = running_mean(model.policy.network)
     if resume:
-        load_checkpoint(model, checkpoints)
+        load_checkpoint(model, mean, checkpoints)
     config.save()
     # New games at every start, never those that a run began with.
     sequence = np.random.SeedSequence([config.seed, model.num_timesteps])
     model.env.seed(int(sequence.generate_state(1)[0]))
     model.set_logger(configure(str(config.folder / "tensorboard"), ["tensorboard"]))
     with _progress() as progress:
-        watch = Watch(config, progress)
+        watch = Watch(config, mean, progress)
         try:
             model.learn(
                 max(config.steps - model.num_timesteps, 0), watch, reset_num_timesteps=not resume
             )
         except KeyboardInterrupt:
             raise KeyboardInterrupt("--resume goes on from the last checkpoint") from None
-    save_checkpoint(model, checkpoints)
+    save_checkpoint(model, mean, checkpoints)
     draw_curve(watch.rows, config, config.folder / "curve.png")
     return model
 

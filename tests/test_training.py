@@ -100,7 +100,7 @@ def test_barred_places_are_never_drawn() -> None:
     masks = np.zeros((len(legal), PLACES), dtype=np.bool_)
     masks[np.arange(len(legal)), legal] = True
     observations = {
-        "candidates": torch.zeros(len(legal), PLACES, len(FEATURES)),
+        "candidates": torch.zeros(len(legal), len(FEATURES)),  # only those that the masks let in
         "overview": torch.zeros(len(legal), policy.network.of_overview.in_features),
     }
     for _ in range(5):
@@ -109,8 +109,8 @@ def test_barred_places_are_never_drawn() -> None:
         assert (log_probs == 0).all()
     with torch.no_grad():
         policy.network.linear.weight.fill_(-1e4)
-    observations["candidates"] += 1
     masks[:, 3] = masks[:, 7] = True
+    observations["candidates"] = torch.ones(int(masks.sum()), len(FEATURES))
     chances = policy.get_distribution(observations, masks).distribution.probs.detach().numpy()
     assert (chances[~masks] == 0).all()
     np.testing.assert_allclose(chances.sum(axis=1), 1, rtol=1e-5)
