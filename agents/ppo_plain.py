@@ -172,7 +172,8 @@ def train(
         )
     envs.close()
     best: Any = mean.module
-    return best.to_weights(env=env_id, actions="reach", steps=done)
+    weights: Weights = best.to_weights(env=env_id, actions="reach", seed=seed, steps=done)
+    return weights
 
 
 def main(arguments: list[str] | None = None) -> None:
