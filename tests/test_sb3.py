@@ -75,7 +75,7 @@ def test_the_bridge_does_what_dummy_vec_env_does(
                 ends[info["TimeLimit.truncated"]] += 1
     assert ends[True] > 5
     if not foundation_to_tableau:
-        assert ends[False] > 5
+        assert ends[False] > 0
 
 
 def test_masks_of_all_rows_come_in_one_array() -> None:
