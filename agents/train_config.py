@@ -49,7 +49,7 @@ class TrainConfig:
         validate_every: decisions between validations.
         validation_games: deals of the suite `validation` that each validation plays.
         checkpoint_every: decisions between checkpoints.
-        threads: of PyTorch; 0 for one a core.
+        threads: of PyTorch; 0 for one a core, which pays only where no other job runs.
         device: of PyTorch; `auto` takes a GPU where there is one.
     """
 
@@ -75,7 +75,7 @@ class TrainConfig:
     validate_every: int = 500_000
     validation_games: int = 1000
     checkpoint_every: int = 1_000_000
-    threads: int = 0
+    threads: int = 1
     device: str = "auto"
 
     def __post_init__(self) -> None:
