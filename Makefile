@@ -1,6 +1,7 @@
 # Each target makes the virtual environment it needs, once; a second run starts at once.
 #   make compare      play the agents of configs/compare.yaml on the same deals and print the table
 #   make throughput   steps per second of this project and of the other simulators that are installed
+#   make train        train a policy for draw 1 from nothing; with ARGS=--resume, go on with it
 #   make test         the test suite (ARGS="..." are handed to pytest)
 #   make pictures     draw the pictures of the README from docs/replay.jsonl
 #   make lint         ruff and mypy, as CI runs them;  make format rewrites the files
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile --constraint constraints.txt
 ARGS ?=
 
-.PHONY: compare throughput pictures test lint format clean
+.PHONY: compare throughput train pictures test lint format clean
 .NOTPARALLEL:
 
 compare: $(VENV)/benchmarks.stamp
@@ -23,6 +24,9 @@ compare: $(VENV)/benchmarks.stamp
 
 throughput: $(VENV)/throughput.stamp
 	$(BIN)/python -m benchmarks throughput $(ARGS)
+
+train: $(VENV)/train.stamp
+	$(BIN)/python -m agents.train configs/train/first.yaml $(ARGS)
 
 pictures: $(VENV)/dev.stamp
 	$(BIN)/python -m klondike_env.cli replay docs/replay.jsonl \
@@ -55,6 +59,10 @@ $(VENV)/benchmarks.stamp: pyproject.toml constraints.txt | $(BIN)/python
 # EnvPool, the other peer, is large: install the extra `peers` to have it measured too.
 $(VENV)/throughput.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --editable '.[benchmarks]' open_spiel
+	@touch $@
+
+$(VENV)/train.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[train]'
 	@touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt | $(BIN)/python

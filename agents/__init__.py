@@ -14,6 +14,7 @@ AGENTS = {
     "yan": "agents.yan:Yan",
     "guide": "agents.guide:Guide",
     "plan": "agents.plan:Plan",
+    "ppo": "agents.ppo:Ppo",
     "solver": "agents.solver:Solver",
 }
 """Where the class of each named agent is."""

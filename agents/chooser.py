@@ -1,15 +1,11 @@
 """Agents that score each candidate move and play the best, never going in circles.
 
-A move that recreates a position seen since the last irreversible move is passed over; a position is
-the tableau and the foundations, spaces being interchangeable, and an irreversible move turns a card
-up or plays a stock card. Draws and redeals that have gone through the whole stock twice without a
-card moved are passed over too. If every move is passed over, the one whose position was seen least
-often is played, the better score breaking ties: so the positions that can still be reached are all
-tried. Once even the least seen has been seen `PATIENCE` times, nothing new is in reach and the
-lowest legal action is played, until something irreversible happens or the game ends.
-
-All this comes from observations alone: face-down and stock cards are counted, and when a count
-changes, or a new game begins, the record of positions starts anew.
+A move that recreates a position seen since the last irreversible move is passed over, and so are
+draws and redeals that have gone through the whole stock twice (see `agents.repeats`). If every move
+is passed over, the one whose position was seen least often is played, the better score breaking
+ties: so the positions that can still be reached are all tried. Once even the least seen has been
+seen `PATIENCE` times, nothing new is in reach and the lowest legal action is played, until
+something irreversible happens or the game ends.
 """
 
 from __future__ import annotations
@@ -20,52 +16,33 @@ import numpy as np
 
 from agents.base import Agent, best_actions
 from agents.features import MAX_CANDIDATES, Candidates
+from agents.repeats import FULL, SAME_TABLEAU, Positions
 from klondike_env.compiled import entry_point
 from klondike_env.games.klondike.rules import KlondikeRules
 
 PATIENCE = 3
-SLOTS = 1024  # of the record of positions, a power of two
-_FULL = 768
-_LAST_SLOT = np.uint64(SLOTS - 1)
-_IRREVERSIBLE, _SAME_TABLEAU = np.uint64(0), np.uint64(1)  # see agents.features
-_ONE = np.uint64(1)
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
 @entry_point
 def choose(  # type: ignore[no-untyped-def]
     scores,  # float32[B, C]
+    repeats,  # int64[B, C]: how often each candidate's position was seen
     keys,  # uint64[B, C]
     actions,  # int64[B, C]
     counts,  # int64[B]
-    positions,  # uint64[B]
     stages,  # int64[B]
     masks,  # int8[B, A]
     streams,  # uint64[B]: random streams, advanced
     is_random,  # draw from the softmax of the scores instead of playing the best
-    idle_limit,
-    seen,  # uint64[B, SLOTS]: hash table of the positions since the last irreversible move
-    visits,  # int32[B, SLOTS]
-    used,  # int64[B]: positions in it
-    last_stages,  # int64[B]
-    last_positions,  # uint64[B]
-    idle,  # int64[B]: draws and redeals since a card moved
-    idle_stages,  # int64[B]: the stage at which a row has given up, or -1
-    repeats,  # out int64[B, C]: how often each candidate's position was seen
+    used,  # int64[B]: positions in the record
+    idle,  # int64[B]: draws and redeals since a card moved, updated
+    idle_stages,  # int64[B]: the stage at which a row has given up
     choices,  # out int64[B]: place of the candidate played, -1 if none
     played,  # out int64[B]: the action
 ):
-    """Choose a candidate in every row and keep the record of positions."""
+    """Choose a candidate in every row."""
     for b in range(counts.shape[0]):
-        if stages[b] != last_stages[b]:
-            last_stages[b] = stages[b]
-            last_positions[b] = 0
-            idle_stages[b] = -1
-            idle[b] = 0
-            if used[b] > 0:
-                seen[b, :] = 0
-                visits[b, :] = 0
-                used[b] = 0
         choices[b] = -1
         if counts[b] == 0:
             # Ended or given up.
@@ -76,32 +53,11 @@ def choose(  # type: ignore[no-untyped-def]
                     break
             continue
 
-        position = positions[b]
-        if position != last_positions[b]:
-            last_positions[b] = position
-            slot = position & _LAST_SLOT
-            while seen[b, slot] != 0 and seen[b, slot] != position:
-                slot = (slot + _ONE) & _LAST_SLOT
-            if seen[b, slot] == 0 and used[b] < _FULL:
-                seen[b, slot] = position
-                used[b] += 1
-            visits[b, slot] += 1
-
         best = np.int64(-1)
         best_repeats = np.int64(0)
         best_score = 0.0
         for c in range(counts[b]):
-            key = keys[b, c]
-            times = np.int64(0)
-            if key == _SAME_TABLEAU:
-                if idle[b] >= idle_limit:
-                    times = np.int64(idle[b] // idle_limit)
-            elif key != _IRREVERSIBLE:
-                slot = key & _LAST_SLOT
-                while seen[b, slot] != 0 and seen[b, slot] != key:
-                    slot = (slot + _ONE) & _LAST_SLOT
-                times = np.int64(visits[b, slot])
-            repeats[b, c] = times
+            times = repeats[b, c]
             score = np.float64(scores[b, c])
             if is_random:
                 # Adding Gumbel noise to the scores makes the best one a draw from their softmax.
@@ -117,9 +73,9 @@ def choose(  # type: ignore[no-untyped-def]
                 best = np.int64(c)
                 best_repeats = times
                 best_score = score
-        if best_repeats >= PATIENCE or used[b] >= _FULL:
+        if best_repeats >= PATIENCE or used[b] >= FULL:
             idle_stages[b] = stages[b]
-        idle[b] = idle[b] + 1 if keys[b, best] == _SAME_TABLEAU else 0
+        idle[b] = idle[b] + 1 if keys[b, best] == SAME_TABLEAU else 0
         choices[b] = best
         played[b] = actions[b, best]
 
@@ -143,8 +99,6 @@ class Chooser(Agent):
         self.actions = best_actions(self.rules)
         self.is_random = is_random
         self.candidates = Candidates(self.rules)
-        # Packets of two full passes and their redeals.
-        self._idle_limit = 2 * (-(-24 // self.rules.draw_count) + 1)
 
     def score(self, observations: Any) -> np.ndarray:
         """Scores of the present `candidates`: float32[B, MAX_CANDIDATES]."""
@@ -152,12 +106,7 @@ class Chooser(Agent):
 
     def reset(self, num_envs: int, seed: int = 0) -> None:
         """Prepare for `num_envs` rows, each with a new game."""
-        self._seen = np.zeros((num_envs, SLOTS), dtype=np.uint64)
-        self._visits = np.zeros((num_envs, SLOTS), dtype=np.int32)
-        self._used = np.zeros(num_envs, dtype=np.int64)
-        self._last_stages = np.full(num_envs, -1, dtype=np.int64)
-        self._last_positions = np.zeros(num_envs, dtype=np.uint64)
-        self._idle = np.zeros(num_envs, dtype=np.int64)
+        self._positions = Positions(num_envs, self.rules.draw_count)
         self._idle_stages = np.full(num_envs, -1, dtype=np.int64)
         self._streams = np.zeros(num_envs, dtype=np.uint64)
         self.repeats = np.zeros((num_envs, MAX_CANDIDATES), dtype=np.int64)
@@ -166,7 +115,7 @@ class Chooser(Agent):
 
     def start_games(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         """Forget the positions of these rows' last games."""
-        self._last_stages[rows] = -1
+        self._positions.start_games(rows)
         self._idle_stages[rows] = -1
         self._streams[rows] = seeds
 
@@ -175,25 +124,20 @@ class Chooser(Agent):
         found = self.candidates
         found.describe(observations, action_masks, self._idle_stages)
         played = np.empty(len(action_masks), dtype=np.int64)
+        self.repeats = self._positions.repeats(found)
         choose(
             self.score(observations),
+            self.repeats,
             found.keys,
             found.actions,
             found.counts,
-            found.positions,
             found.stages,
             action_masks,
             self._streams,
             self.is_random,
-            self._idle_limit,
-            self._seen,
-            self._visits,
-            self._used,
-            self._last_stages,
-            self._last_positions,
-            self._idle,
+            self._positions.used,
+            self._positions.idle,
             self._idle_stages,
-            self.repeats,
             self.choices,
             played,
         )

@@ -58,11 +58,14 @@ def test_what_agents_cannot_play_they_refuse_in_one_line() -> None:
     thoughtful = {"Klondike-Thoughtful-Draw3-v0", "Klondike-Thoughtful-Draw1-v0"}
     assert played.pop("solver") == thoughtful
     assert played.pop("plan") == {"Klondike-Draw3-v0", "Klondike-Draw1-v0"}
+    assert played.pop("ppo") == {name for name, rules in PRESETS.items() if rules.allows_reach}
     assert all(ids == set(klondike_env.ENV_IDS) for ids in played.values())
     with pytest.raises(ValueError, match=r"^agent 'solver' needs all cards known.*$"):
         make_agent("solver", PRESETS["Klondike-Draw3-v0"])
     with pytest.raises(ValueError, match=r"^agent 'plan' cannot play these rules: plans need .*$"):
         make_agent("plan", PRESETS["Klondike-Vegas-v0"])
+    with pytest.raises(ValueError, match=r"^agent 'ppo' cannot play these rules: its policies .*$"):
+        make_agent("ppo", PRESETS["Klondike-Vegas-v0"])
     with pytest.raises(ValueError, match=r"^agent 'plan' .* use the solver$"):
         make_agent("plan", PRESETS["Klondike-Thoughtful-Draw1-v0"])
 

@@ -85,7 +85,7 @@ def dry_run(target: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("target", ["compare", "test", "throughput", "lint", "format"])
+@pytest.mark.parametrize("target", ["compare", "train", "test", "throughput", "lint", "format"])
 def test_each_target_makes_its_environment_and_installs_with_constraints(target: str) -> None:
     commands = dry_run(target)
     assert "-m venv /nowhere/venv" in commands

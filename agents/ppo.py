@@ -1,0 +1,198 @@
+"""`ppo`: a small network, trained by PPO, that scores each candidate move.
+
+`agents.train` trains it; `agents/policies` holds the trained weights, each with a card that says
+how it was made. Playing needs no PyTorch: the network is worked out in compiled code, one row after
+the other, so that a game goes the same way alone and among thousands. `agents.chooser` keeps it
+from going in circles.
+
+The weights of draw 1 play draw 1, those of draw 3 every other draw count.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.chooser import Chooser
+from agents.features import FEATURES, MAX_CANDIDATES
+from agents.overview import OVERVIEW, overviews
+from klondike_env.compiled import entry_point
+from klondike_env.games.klondike.rules import KlondikeRules
+
+POLICIES = Path(__file__).parent / "policies"
+TRAIN_AGAIN = "train it again with python -m agents.train, or install the version it was made with"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The network of a policy, F features, S numbers in an overview, H hidden units.
+
+    Attributes:
+        linear: float32[F].
+        of_candidate: float32[H, F].
+        bias: float32[H].
+        of_overview: float32[H, S].
+        output: float32[H].
+        made: how it was made: environment, action set, steps and so on.
+    """
+
+    linear: np.ndarray
+    of_candidate: np.ndarray
+    bias: np.ndarray
+    of_overview: np.ndarray
+    output: np.ndarray
+    made: Mapping[str, Any]
+
+    def save(self, path: Path) -> None:
+        """Write a file of plain arrays and text; loading it runs no code."""
+        np.savez_compressed(
+            path,
+            layout=np.array(json.dumps(_layout())),
+            made=np.array(json.dumps(dict(self.made))),
+            **{name: getattr(self, name) for name in _shapes(len(self.bias))},
+        )
+
+    @staticmethod
+    def load(path: Path) -> Weights:
+        """Read a file that `save` wrote.
+
+        Raises:
+            ValueError: no such file, or one of another layout; says what to do.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                content = {name: file[name] for name in file.files}
+            layout = json.loads(str(content["layout"]))
+            made = json.loads(str(content["made"]))
+            arrays = {name: content[name] for name in _shapes(0)}
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} holds no policy: {error}") from None
+        for what, names in _layout().items():
+            if layout.get(what) != names:
+                changed = sorted(set(layout.get(what, ())) ^ set(names))
+                which = ", ".join(changed) or "their order"
+                raise ValueError(
+                    f"{path.name} was trained on other {what} ({which}): {TRAIN_AGAIN}"
+                )
+        for name, shape in _shapes(len(arrays["bias"])).items():
+            if arrays[name].shape != shape or arrays[name].dtype != np.float32:
+                raise ValueError(
+                    f"{path.name}: {name} is {arrays[name].dtype}{arrays[name].shape}, not"
+                    f" float32{shape}: {TRAIN_AGAIN}"
+                )
+        return Weights(**arrays, made=made)
+
+
+def _layout() -> dict[str, list[str]]:
+    return {"features": list(FEATURES), "overview": list(OVERVIEW)}
+
+
+def _shapes(hidden: int) -> dict[str, tuple[int, ...]]:
+    return {
+        "linear": (len(FEATURES),),
+        "of_candidate": (hidden, len(FEATURES)),
+        "bias": (hidden,),
+        "of_overview": (hidden, len(OVERVIEW)),
+        "output": (hidden,),
+    }
+
+
+@entry_point
+def _work_out(  # type: ignore[no-untyped-def]
+    features,  # float32[B, C, F]
+    overview,  # float32[B, S]
+    counts,  # int64[B]
+    linear,  # float32[F]
+    of_candidate,  # float32[F, H]
+    bias,  # float32[H]
+    of_overview,  # float32[S, H]
+    output,  # float32[H]
+    scores,  # out float32[B, C]
+):
+    size = bias.shape[0]
+    base = np.empty(size, dtype=np.float32)
+    hidden = np.empty(size, dtype=np.float32)
+    for b in range(counts.shape[0]):
+        if counts[b] == 0:
+            continue
+        for h in range(size):
+            base[h] = bias[h]
+        for s in range(overview.shape[1]):
+            value = overview[b, s]
+            if value != 0.0:
+                for h in range(size):
+                    base[h] += value * of_overview[s, h]
+        for c in range(counts[b]):
+            for h in range(size):
+                hidden[h] = base[h]
+            score = np.float32(0.0)
+            for f in range(features.shape[2]):
+                value = features[b, c, f]
+                if value != 0.0:  # about three in four are zero
+                    score += value * linear[f]
+                    for h in range(size):
+                        hidden[h] += value * of_candidate[f, h]
+            for h in range(size):
+                score += max(hidden[h], np.float32(0.0)) * output[h]
+            scores[b, c] = score
+
+
+class Ppo(Chooser):
+    """The trained network.
+
+    Args:
+        rules: the rules of the game.
+        weights: those of its policy by default.
+
+    Raises:
+        ValueError: rules under which going through the stock is not free; or the policy's file does
+            not fit the features.
+    """
+
+    def __init__(
+        self, rules: KlondikeRules | None = None, *, weights: Weights | None = None
+    ) -> None:
+        super().__init__(rules)
+        if not self.rules.allows_reach:
+            raise ValueError(
+                "agent 'ppo' cannot play these rules: its policies are trained where going through"
+                " the stock is free"
+            )
+        if weights is None:
+            weights = Weights.load(policy_file(self.rules))
+        self._weights = (
+            weights.linear,
+            np.ascontiguousarray(weights.of_candidate.T),
+            weights.bias,
+            np.ascontiguousarray(weights.of_overview.T),
+            weights.output,
+        )
+
+    def score(self, observations: Any) -> np.ndarray:
+        """Scores of the present candidates."""
+        found = self.candidates
+        scores = np.zeros((len(found.counts), MAX_CANDIDATES), dtype=np.float32)
+        linear, of_candidate, bias, of_overview, output = self._weights
+        _work_out(
+            found.features,
+            overviews(observations, found),
+            found.counts,
+            linear,
+            of_candidate,
+            bias,
+            of_overview,
+            output,
+            scores,
+        )
+        return scores
+
+
+def policy_file(rules: KlondikeRules) -> Path:
+    """The file of the shipped policy that plays these rules."""
+    return POLICIES / f"ppo-draw{1 if rules.draw_count == 1 else 3}.npz"
