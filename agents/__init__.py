@@ -14,6 +14,11 @@ AGENTS = {
     "yan": "agents.yan:Yan",
     "guide": "agents.guide:Guide",
     "plan": "agents.plan:Plan",
+    "planner": "agents.planner:Planner",
+    "search": "agents.search:Search",
+    "search-fast": "agents.search:Fast",
+    "hop": "agents.search:Hop",
+    "uct": "agents.uct:Uct",
     "solver": "agents.solver:Solver",
 }
 """Where the class of each named agent is."""

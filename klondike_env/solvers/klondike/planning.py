@@ -1,18 +1,18 @@
 """Plays hidden-card Klondike by plans, a batch of games at a time, from observations alone.
 
-A row thinks when it has no plan: it finds the plan that earns most for what it costs and then plays
-it to its end, one action a call. With at most one card face down all cards are known, the last one
-by elimination, and a search of the rest finds the win if there is one.
+A row thinks when it has no plan: a `Chooser` picks one and the row plays it to its end, one action a
+call. With at most one card face down all cards are known, the last one by elimination, and a search
+of the rest finds the win if there is one.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from klondike_env.cards import FACE_DOWN
-from klondike_env.compiled import entry_point, inlined, lowest_bit
+from klondike_env.compiled import entry_point, inlined, load_word, lowest_bit
 from klondike_env.games.klondike.kernels import RUNNING
 from klondike_env.games.klondike.layout import (
     MAX_HEIGHT,
@@ -29,6 +29,7 @@ from klondike_env.solvers.klondike.compact import (
     CARD,
     DEAL,
     DRAW_UP,
+    ONE,
     STATE,
     UP,
     U,
@@ -37,13 +38,13 @@ from klondike_env.solvers.klondike.compact import (
     read_game,
 )
 from klondike_env.solvers.klondike.lines import find_card, lowest_left, next_action
-from klondike_env.solvers.klondike.plans import best_pile, find_plans, workspace, write_plan
+from klondike_env.solvers.klondike.plans import best_plan, find_plans, workspace, write_plan
 
 MAX_NODES = 1 << 15
 MAX_MOVES = 256
 EXACT_STATES = 200_000
 
-PLANNING, PLAYING, FINISHING, HOPELESS = range(4)
+PLANNING, THINKING, PLAYING, FINISHING, HOPELESS = range(5)
 MEMORY = np.dtype(
     [
         ("stage", "i4"),
@@ -123,61 +124,71 @@ def _search_exactly(state, deals, every, exact, row):
     return True
 
 
-@inlined
-def _think(game, rules, deals, start, every, work, stamp, exact, row):
-    """Decide what to play from here on."""
-    start[0], deals[0] = start[1], deals[1]  # zeros
-    read_game(game, rules, start[0], deals[0])
-    if is_surely_won(start[0], deals[0]):
-        row.stage = FINISHING
-        return
-    if start[0].face_down <= U(1):
-        _name_the_last_card(game)
-        start[0], deals[0] = start[1], deals[1]
-        read_game(game, rules, start[0], deals[0])
-        if _search_exactly(start[0], deals, every, exact, row):
-            row.stage = PLAYING
-            return
-    find_plans(start[0], deals[0], every, work, stamp)
-    pile = best_pile(work[5])
-    length = -1
-    if pile >= 0:
-        length = write_plan(work[1], work[5][pile], row.kinds, row.cards)
-    row.length, row.played = length, 0
-    row.stage = PLAYING if length > 0 else HOPELESS
-
-
 @entry_point
-def choose(
+def prepare(
     tableau,
     foundations,
     waste,
     stock,
     redeals_left,
-    masks,
     rules,
-    memory,
-    games,
-    deals,
-    start,
     every,
-    work,
-    stamps,
     exact,
-    actions,
+    games,
+    memory,
+    states,
+    deals,
 ):
-    """One action for every row, by what the row remembers of its plan."""
+    """Rows without a plan: finish what is decided, and have the rest THINKING.
+
+    Returns:
+        How many rows are to think; their states and deals have been written.
+    """
+    game, terms, thinking = games[0], rules[0], 0
+    blank = memory.shape[0]  # one more state and deal than there are rows: zeros
+    for b in range(memory.shape[0]):
+        row = memory[b]
+        if row.stage != PLANNING:
+            continue
+        read_observation(tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game)
+        states[b], deals[b] = states[blank], deals[blank]
+        read_game(game, terms, states[b], deals[b])
+        if is_surely_won(states[b], deals[b]):
+            row.stage = FINISHING
+            continue
+        if states[b].face_down <= ONE:
+            _name_the_last_card(game)
+            states[b], deals[b] = states[blank], deals[blank]
+            read_game(game, terms, states[b], deals[b])
+            if _search_exactly(states[b], deals[b : b + 1], every, exact, row):
+                row.stage = PLAYING
+                continue
+        row.stage = THINKING
+        thinking += 1
+    return thinking
+
+
+@inlined
+def take_plan(row, work, chosen):
+    """Write the plan in place `chosen` of the workspace to a row that thinks; -1: there is none."""
+    length = -1
+    if chosen >= 0:
+        length = write_plan(work[1], work[5][chosen], row.kinds, row.cards)
+    row.length, row.played = length, 0
+    row.stage = PLAYING if length > 0 else HOPELESS
+
+
+@entry_point
+def follow(tableau, foundations, waste, stock, redeals_left, masks, rules, games, memory, actions):
+    """The next action of every row's plan, or, in a game given up, the first legal one."""
     terms, game = rules[0], games[0]
     for b in range(actions.shape[0]):
         row = memory[b]
-        action, is_last = -1, True
+        action = -1
         if row.stage != HOPELESS:
             read_observation(
                 tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game
             )
-            if row.stage == PLANNING:
-                stamps[0] += 1
-                _think(game, terms, deals, start, every, work, stamps[0], exact, row)
             if row.stage == PLAYING:
                 card = CARD[lowest_bit(row.cards[U(row.played)])]
                 action, is_last = next_action(game, terms, np.int64(row.kinds[U(row.played)]), card)
@@ -190,23 +201,57 @@ def choose(
                 action, _ = next_action(game, terms, kind, card)
         if action < 0 or masks[b, U(action)] == 0:
             action = 0
+            while action + 8 <= masks.shape[1] and load_word(masks[b], action) == U(0):
+                action += 8
             while masks[b, U(action)] == 0:
                 action += 1
         actions[b] = action
 
 
+class Chooser(Protocol):
+    """Picks plans: calls `take_plan` for every row that is THINKING."""
+
+    def choose(self, memory: np.ndarray, states: np.ndarray, deals: np.ndarray) -> None:
+        """`MEMORY`[B], `STATE`[B], `DEAL`[B]; the deals do not know the face-down cards."""
+
+    def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        """New games begin in these rows (int64[R]), with their own seeds (uint64[R])."""
+
+
+@entry_point
+def choose_by_value(memory, states, deals, every, work):
+    """The plan that earns most for what it costs, for every row that thinks."""
+    for b in range(memory.shape[0]):
+        if memory[b].stage == THINKING:
+            count, _ = find_plans(states[b : b + 1], deals[b : b + 1], every, work, 1, 0)
+            take_plan(memory[b], work, best_plan(work[5], count))
+
+
+class ByValue:
+    """Chooses the plan that earns most for what it costs."""
+
+    def __init__(self, rules: KlondikeRules) -> None:
+        self._every, self._work = every_table(rules.draw_count), workspace(MAX_NODES)
+
+    def choose(self, memory: np.ndarray, states: np.ndarray, deals: np.ndarray) -> None:
+        choose_by_value(memory, states, deals, self._every, self._work)
+
+    def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        pass
+
+
 class PlanPlayer:
-    """Plays the plan that earns most for what it costs, in many games side by side.
+    """Plays the plans that a chooser picks, in many games side by side.
 
     Args:
         rules: see `PlanPlayer.check`.
+        chooser: picks the plans.
     """
 
-    def __init__(self, rules: KlondikeRules) -> None:
-        self.check(rules)
+    def __init__(self, rules: KlondikeRules, chooser: Chooser) -> None:
         self._rules = encode_rules(rules, "reach")
+        self._chooser = chooser
         self._every = every_table(rules.draw_count)
-        self._work = workspace(MAX_NODES)
         self._exact = (
             np.zeros(512, dtype=STATE),
             np.zeros(512, dtype=search.NODE),
@@ -214,8 +259,6 @@ class PlanPlayer:
             np.zeros(4, dtype=np.int64),
         )
         self._game = np.zeros(1, dtype=GAME)
-        self._start, self._deals = np.zeros(2, dtype=STATE), np.zeros(2, dtype=DEAL)
-        self._stamps = np.zeros(1, dtype=np.uint32)
 
     @staticmethod
     def check(rules: KlondikeRules) -> None:
@@ -235,30 +278,33 @@ class PlanPlayer:
     def reset(self, num_games: int) -> None:
         """So many games are to be played, all of them from their start."""
         self._memory = np.zeros(num_games, dtype=MEMORY)
+        self._states = np.zeros(num_games + 1, dtype=STATE)
+        self._deals = np.zeros(num_games + 1, dtype=DEAL)
 
-    def restart(self, rows: np.ndarray) -> None:
-        """New games begin in these rows."""
+    def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        """New games begin in these rows (int64[R]), with their own seeds (uint64[R])."""
         self._memory[rows] = np.zeros(1, dtype=MEMORY)
+        self._chooser.restart(rows, seeds)
 
     def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
         """One action of the `reach` set a row: int64[B]."""
         actions = np.empty(len(action_masks), dtype=np.int64)
-        choose(
-            observations["tableau"],
-            observations["foundations"],
-            observations["waste"],
-            observations["stock"],
-            observations["redeals_left"],
-            action_masks,
-            self._rules,
-            self._memory,
-            self._game,
-            self._deals,
-            self._start,
-            self._every,
-            self._work,
-            self._stamps,
-            self._exact,
-            actions,
+        memory = self._memory
+        seen = tuple(
+            observations[key]
+            for key in ("tableau", "foundations", "waste", "stock", "redeals_left")
         )
+        is_thinking = prepare(
+            *seen,
+            self._rules,
+            self._every,
+            self._exact,
+            self._game,
+            memory,
+            self._states,
+            self._deals,
+        )
+        if is_thinking:
+            self._chooser.choose(memory, self._states[:-1], self._deals[:-1])
+        follow(*seen, action_masks, self._rules, self._game, memory, actions)
         return actions
