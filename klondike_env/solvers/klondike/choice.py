@@ -37,7 +37,7 @@ from klondike_env.solvers.klondike.compact import (
     twins,
 )
 from klondike_env.solvers.klondike.planning import MAX_NODES, THINKING, take_plan
-from klondike_env.solvers.klondike.plans import MAX_PLANS, find_plans, workspace
+from klondike_env.solvers.klondike.plans import MAX_PLANS, find_plans, may_turn, workspace
 
 
 class FeatureIndex(NamedTuple):
@@ -175,7 +175,6 @@ def _describe_position(state, deal, every, row):
             if (places >> U(deal.place[lowest_bit(card)])) & ONE != ZERO:
                 at_hand |= card
         size = np.int64(popcount(talon))
-    tops = state.tops if deal.takes_back else ZERO
     helpers = at_hand & land
     hosts = helpers | twins(helpers)
     soon = turnable & (hosts >> FOUR) & ~now
@@ -183,25 +182,7 @@ def _describe_position(state, deal, every, row):
     row[F.reveals_1] = np.float64(popcount(soon))
     row[F.reveals_1_depth] = depth / 6
 
-    # Everything known stays available.
-    on_tableau, off_tableau = state.face_up, stock | tops
-    reach = land
-    for _ in range(12):
-        reach = (on_tableau | twins(on_tableau)) >> FOUR
-        if num_spaces != ZERO or state.first != ZERO:
-            reach |= KINGS
-        new = off_tableau & reach
-        if new == ZERO:
-            break
-        on_tableau |= new
-        off_tableau ^= new
-    ups = ZERO
-    known = state.face_up | stock | found
-    for s in range(SUITS):
-        suit = BELOW[U(ROW * s + 13)]
-        missing = lowest(suit & ~known)
-        ups |= suit & ((missing << ONE) - ONE)
-    far = turnable & (ups | reach)
+    far = may_turn(state, deal)
     depth, most = _depth(state, deal, far)
     row[F.relaxed] = np.float64(popcount(far))
     row[F.relaxed_depth] = depth / 6

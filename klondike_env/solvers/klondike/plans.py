@@ -11,14 +11,18 @@ import numpy as np
 
 from klondike_env.compiled import entry_point, inlined, lowest_bit
 from klondike_env.deals import mix
-from klondike_env.games.klondike.layout import PILES
+from klondike_env.games.klondike.layout import PILES, SUITS
 from klondike_env.solvers.klondike.compact import (
     BACK,
+    BELOW,
     DRAW,
     DRAW_UP,
+    FOUR,
+    KINGS,
     NIBBLE,
     ONE,
     REVEAL,
+    ROW,
     STATE,
     UP,
     VACATE,
@@ -26,6 +30,8 @@ from klondike_env.solvers.klondike.compact import (
     U,
     lowest,
     play,
+    spaces,
+    twins,
 )
 from klondike_env.solvers.klondike.search import NODE, find_moves
 
@@ -102,6 +108,38 @@ def _reach(states, links, table, queue, stamp, size, parent, cost, kind, card):
     return size + 1
 
 
+@inlined
+def may_turn(state, deal):
+    """The last dealt cards in place over face-down cards that some play might move away.
+
+    Looks at a game in which all that is known stays available: a card can be a host for ever, all
+    stock cards are at hand, and a card may go up when all lower ones of its suit are known. What
+    cannot be moved there is in no plan.
+    """
+    found = ZERO
+    for s in range(SUITS):
+        found |= BELOW[U(ROW * s) + ((state.up >> U(4 * s)) & NIBBLE)]
+    known = state.face_up | state.stock | found
+    ups = ZERO
+    for s in range(SUITS):
+        suit = BELOW[U(ROW * s + 13)]
+        missing = lowest(suit & ~known)
+        ups |= suit & ((missing << ONE) - ONE)
+    on_tableau, off_tableau = state.face_up, state.stock
+    if deal.takes_back:
+        off_tableau |= found
+    kings_up = state.face_up & ~state.in_place & KINGS & ups
+    kings = KINGS if spaces(state) != ZERO or state.first | kings_up != ZERO else ZERO
+    while True:
+        land = ((on_tableau | twins(on_tableau)) >> FOUR) | kings
+        new = off_tableau & land
+        if new == ZERO:
+            break
+        on_tableau |= new
+        off_tableau ^= new
+    return state.in_place & ~state.first & (ups | land)
+
+
 @entry_point
 def find_plans(start, deals, every, work, quota, more):
     """Find plans, those of lower cost first.
@@ -135,6 +173,8 @@ def find_plans(start, deals, every, work, quota, more):
         if dealt > 1:
             most = max(most, EARNINGS[dealt - 1])
     states[0] = start[0]
+    if may_turn(states[0], deal) == ZERO:
+        return 0, True
     queue[0] = NO_NODE
     size = _reach(states, links, table, queue, now, 0, NO_NODE, 0, 0, ZERO)
     waiting, last_cost = 1, 1
