@@ -7,7 +7,7 @@ all are known, and the game is finished by search.
 
 from __future__ import annotations
 
-from agents.plan_agent import PlanAgent
+from agents.plan_agent import PlanAgent, check_free
 from klondike_env.solvers.klondike.planning import ByValue, Chooser
 
 
@@ -15,6 +15,7 @@ class Plan(PlanAgent):
     """Plays the plan that earns most for what it costs."""
 
     name = "plan"
+    check = staticmethod(check_free)
 
     def make_chooser(self) -> Chooser:
         return ByValue(self.rules)

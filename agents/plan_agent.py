@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,16 +23,21 @@ WEIGHTS = Path(__file__).parent / "weights"
 class PlanAgent(Agent):
     """Plays plans to their ends; `make_chooser` says how it picks them."""
 
-    name: str
-    actions = "reach"
+    name: ClassVar[str]
 
     def __init__(self, rules: KlondikeRules | None = None) -> None:
         super().__init__(rules)
         try:
-            PlanPlayer.check(self.rules)
+            self.check(self.rules)
         except ValueError as error:
             raise ValueError(f"agent {self.name!r} cannot play these rules: {error}") from None
         self._player = PlanPlayer(self.rules, self.make_chooser())
+        self.actions = self._player.actions
+
+    @staticmethod
+    def check(rules: KlondikeRules) -> None:
+        """Refuse rules that the agent does not play, with a ValueError that says which it does."""
+        PlanPlayer.check(rules)
 
     def make_chooser(self) -> Chooser:
         """How plans are picked."""
@@ -49,8 +54,23 @@ class PlanAgent(Agent):
         return self._player.act(observations, action_masks)
 
 
+def check_free(rules: KlondikeRules) -> None:
+    """Refuse rules under which the stock is not free to look through."""
+    PlanPlayer.check(rules)
+    if rules.passes is not None:
+        raise ValueError("it needs unlimited passes, under which the stock is free to look through")
+
+
+def weights_name(kind: str, rules: KlondikeRules) -> str:
+    """Which weights play these rules, such as ``planner-draw1`` or ``rollout-draw3-vegas``."""
+    name = f"{kind}-draw{1 if rules.draw_count == 1 else 3}"
+    if rules.passes is not None:
+        name += "-vegas" if rules.scoring == "vegas" else "-passes"
+    return name
+
+
 def load_weights(kind: str, rules: KlondikeRules) -> np.ndarray:
-    """Trained weights, float64[F]: those of draw 1 for draw 1, of draw 3 for any other.
+    """Trained weights, float64[F].
 
     Args:
         kind: `planner` or `rollout`.
@@ -59,7 +79,7 @@ def load_weights(kind: str, rules: KlondikeRules) -> np.ndarray:
     Raises:
         ValueError: the file does not name exactly the present features, in order.
     """
-    path = WEIGHTS / f"{kind}-draw{1 if rules.draw_count == 1 else 3}.json"
+    path = WEIGHTS / f"{weights_name(kind, rules)}.json"
     weights = json.loads(path.read_text(encoding="utf-8"))["weights"]
     if tuple(weights) != FEATURES:
         changed = sorted(set(weights) ^ set(FEATURES))

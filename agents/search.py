@@ -7,7 +7,7 @@ drops those that do worst. `search-fast` is the same with fewer worlds.
 
 from __future__ import annotations
 
-from agents.plan_agent import PlanAgent, load_weights
+from agents.plan_agent import PlanAgent, check_free, load_weights
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike.lookahead import ByWorlds, Effort
 from klondike_env.solvers.klondike.planning import Chooser
@@ -25,6 +25,7 @@ DEFAULT = Effort(
     prior=0.02,
 )
 FAST = DEFAULT._replace(worlds=16, plans=6)
+VOTES = DEFAULT._replace(worlds=16, verdict_states=1_000, verdict_share=1.0, prior=0.001)
 
 
 class Search(PlanAgent):
@@ -67,12 +68,7 @@ class Hop(Search):
     """
 
     name = "hop"
+    check = staticmethod(check_free)
 
-    def __init__(
-        self,
-        rules: KlondikeRules | None = None,
-        effort: Effort = DEFAULT._replace(
-            worlds=16, verdict_states=1_000, verdict_share=1.0, prior=0.001
-        ),
-    ) -> None:
+    def __init__(self, rules: KlondikeRules | None = None, effort: Effort = VOTES) -> None:
         super().__init__(rules, effort)

@@ -1,7 +1,7 @@
 """Trains the choice among plans, of `planner` and of the play within worlds of `search`.
 
-Natural policy gradient on a softmax over the plans of each decision, as `agents.train_guide` does it
-over moves. Games are played in the solver's compact states; the player's choice sees no more than
+Natural policy gradient on a softmax over the plans of each decision, as `agents.train_guide` does
+it over moves. Games are played in the solver's compact states; the player's choice sees no more than
 it would at the table. Training starts from the rule of `plan`.
 
     python -m agents.train_planner --env Klondike-Draw3-v0 --kind planner
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.plan_agent import WEIGHTS
+from agents.plan_agent import WEIGHTS, weights_name
 from agents.policy_gradient import leave_one_out, natural_step, running_mean, write_weights
-from klondike_env.cards import check_deck
+from klondike_env.cards import NUM_CARDS, check_deck
 from klondike_env.compiled import entry_point
 from klondike_env.deals import FIRST_STREAM_NUMBER, deck, mix, suite
 from klondike_env.games.base import OWN_DECK
@@ -32,25 +32,29 @@ from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
 from klondike_env.solvers.klondike import search
 from klondike_env.solvers.klondike.choice import (
     FEATURES,
+    NUM_FREE,
     NUM_SHALLOW,
     SECOND_NODES,
     F,
-    describe_plans,
+    list_choices,
     room,
+    take_choice,
+    unseen_places,
 )
 from klondike_env.solvers.klondike.compact import (
     DEAL,
     ONE,
     STATE,
+    ZERO,
     U,
     compact,
     every_table,
     is_surely_won,
-    play,
 )
-from klondike_env.solvers.klondike.lookahead import GAMMA, verdict
-from klondike_env.solvers.klondike.planning import MAX_NODES
-from klondike_env.solvers.klondike.plans import MAX_PLANS, find_plans
+from klondike_env.solvers.klondike.lookahead import play_all_up, verdict
+from klondike_env.solvers.klondike.planning import MAX_NODES, PlanPlayer, room_to_search
+from klondike_env.solvers.klondike.plans import MAX_PLANS
+from klondike_env.solvers.klondike.worlds import GAMMA
 
 KINDS = ("planner", "rollout")
 FISHER_SHARE = 4
@@ -69,33 +73,41 @@ def play_games(  # type: ignore[no-untyped-def]
     tools,
     exact,
     now,  # STATE[1]
+    node,  # NODE[1]
+    is_free,  # the stock is free to look through
+    for_money,  # cards on the foundations count, and not wins
     quota,
     more,
     scores,  # float64[MAX_PLANS]
     gradients,  # float64[M, F], added to
     fisher,  # float64[F, F], upper triangle, added to
-    won,  # bool[M], out
+    worth,  # float64[M], out: 1 for a win, or the share of the cards that come up
 ):
     """Play games to their ends and add up the gradients of the log probabilities of their plans."""
-    work, second, after, features = tools
+    features = tools[3]
     size = weights.shape[0]
     gradient = np.empty(size, dtype=np.float64)
     for b in range(starts.shape[0]):
         now[0] = starts[b]
         deal = deals[b : b + 1]
         seed, decisions = seeds[b], 0
-        won[b] = False
+        is_first, worth[b] = not is_free, 0.0
         while True:
             if is_surely_won(now[0], deal[0]):
-                won[b] = True
+                worth[b] = 1.0
                 break
-            if now[0].face_down <= ONE:
-                won[b] = verdict(now, deal, every, exact, EXACT_STATES) == search.WON
-                break
-            count, _ = find_plans(now, deal, every, work, quota, more)
+            is_first = is_first and unseen_places(now[0], True) != ZERO
+            if now[0].face_down <= ONE and not is_first:
+                if verdict(now, deal, every, exact, EXACT_STATES) == search.WON:
+                    worth[b] = 1.0
+                    break
+                if not for_money:
+                    break
+            count = list_choices(now, deal, every, is_free, is_first, tools, quota, more)
             if count == 0:
+                if for_money:
+                    worth[b] = play_all_up(now[0], deal[0], every, node[0]) / NUM_CARDS
                 break
-            describe_plans(count, deal, every, work, after, second, features)
             chosen = 0
             for k in range(count):
                 scores[k] = 0.0
@@ -127,9 +139,7 @@ def play_games(  # type: ignore[no-untyped-def]
                             for g in range(f, size):
                                 fisher[f, g] += gradient[f] * gradient[g]
             decisions += 1
-            plan = work[5][chosen]
-            now[0] = work[0][np.int64(plan.node)]
-            play(now[0], deal[0], every, np.int64(plan.kind), plan.card)
+            take_choice(now[0], deal[0], every, tools, chosen)
 
 
 class Player:
@@ -140,18 +150,19 @@ class Player:
     ) -> None:
         self.rules, self.quota, self.more = rules, quota, more
         self.every = every_table(rules.draw_count)
-        self.size = len(FEATURES) if kind == "planner" else NUM_SHALLOW
+        # What a training does not use keeps the weight 0.
+        self.used = np.ones(len(FEATURES), dtype=np.bool_)
+        if kind == "rollout":
+            self.used[NUM_SHALLOW:NUM_FREE] = False
+        if rules.passes is None:
+            self.used[NUM_FREE:] = False
         second = SECOND_NODES if kind == "planner" else 1
         self.tools = [
             (
                 room(MAX_NODES, second),
-                (
-                    np.zeros(512, dtype=STATE),
-                    np.zeros(512, dtype=search.NODE),
-                    np.zeros(1 << 16, dtype=np.uint64),
-                    np.zeros(4, dtype=np.int64),
-                ),
+                room_to_search(1 << 15),
                 np.zeros(1, dtype=STATE),
+                np.zeros(1, dtype=search.NODE),
                 np.zeros(MAX_PLANS),
             )
             for _ in range(threads)
@@ -178,18 +189,18 @@ class Player:
         """Play games, at random if there are seeds.
 
         Returns:
-            Which were won (bool[M]), the gradients (float64[M, F]) and the Fisher information of
+            What each is worth (float64[M]), the gradients (float64[M, F]) and the Fisher information of
             all games (float64[F, F]).
         """
         states, deals = loaded
         size, threads = len(states), len(self.tools)
-        won, gradients = np.zeros(size, dtype=np.bool_), np.zeros((size, len(weights)))
+        worth, gradients = np.zeros(size), np.zeros((size, len(weights)))
         fishers = np.zeros((threads, len(weights), len(weights)))
         drawn = np.zeros(size, dtype=np.uint64) if seeds is None else seeds
 
         def part(t: int) -> None:
             rows = slice(size * t // threads, size * (t + 1) // threads)
-            tools, exact, now, scores = self.tools[t]
+            tools, exact, now, node, scores = self.tools[t]
             play_games(
                 states[rows],
                 deals[rows],
@@ -200,17 +211,20 @@ class Player:
                 tools,
                 exact,
                 now,
+                node,
+                self.rules.passes is None,
+                self.rules.scoring == "vegas",
                 self.quota,
                 self.more,
                 scores,
                 gradients[rows],
                 fishers[t],
-                won[rows],
+                worth[rows],
             )
 
         for task in [self.pool.submit(part, t) for t in range(threads)]:
             task.result()
-        return won, gradients, fishers.sum(0)
+        return worth, gradients, fishers.sum(0)
 
 
 def train(
@@ -242,45 +256,54 @@ def train(
         The best weights, float64[F], and their validation result.
     """
     rng = np.random.default_rng(seed)
-    weights = np.zeros(player.size)
+    weights = np.zeros(len(FEATURES))
     weights[F.value] = FIRST_WEIGHT
     average = weights
     validation = player.load(np.array(suite("validation", validation_games)))
-    best, best_result = weights, {"win_rate": -1.0}
+    best, best_result = weights, {"worth": -1.0}
     begun = time.perf_counter()
     for update in range(1, updates + 1):
         numbers = rng.integers(FIRST_STREAM_NUMBER, 2**63, size=deals_per_update)
         states, deals = player.load(numbers)
         loaded = np.repeat(states, games_per_deal), np.repeat(deals, games_per_deal)
         seeds = rng.integers(2**64, size=len(loaded[0]), dtype=np.uint64)
-        won, gradients, fisher = player.play(loaded, weights, seeds)
-        gradient = leave_one_out(won.astype(np.float64), games_per_deal) @ gradients / len(won)
+        worth, gradients, fisher = player.play(loaded, weights, seeds)
+        gradient = leave_one_out(worth, games_per_deal) @ gradients / len(worth)
         now = step_size * (1 - 0.9 * (update - 1) / max(updates - 1, 1))
-        weights = weights + natural_step(gradient, fisher * (FISHER_SHARE / len(won)), now)
+        weights = weights + natural_step(gradient, fisher * (FISHER_SHARE / len(worth)), now)
+        weights[~player.used] = 0.0
         average = running_mean(average, weights, update)
         line = (
-            f"update {update}/{updates}: won {won.mean():.4f} of {len(won)},"
+            f"update {update}/{updates}: worth {worth.mean():.4f} a game, {len(worth)} games,"
             f" {time.perf_counter() - begun:.0f} s"
         )
         if update % validate_every == 0 or update == updates:
-            win_rate = float(player.play(validation, average, None)[0].mean())
-            line += f"; validation won {win_rate:.4f} of {validation_games}"
-            if win_rate > best_result["win_rate"]:
+            value = float(player.play(validation, average, None)[0].mean())
+            line += f"; validation {value:.4f}, {validation_games} games"
+            if value > best_result["worth"]:
                 best = average
                 best_result = {
                     "suite": "validation",
                     "games": validation_games,
-                    "win_rate": win_rate,
+                    "worth": value,
                     "update": update,
                 }
         progress(line)
     return best, best_result
 
 
+def _is_played(rules: KlondikeRules) -> bool:
+    try:
+        PlanPlayer.check(rules)
+    except ValueError:
+        return False
+    return True
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    envs = [name for name in PRESETS if PRESETS[name].allows_reach]
+    envs = [name for name in PRESETS if _is_played(PRESETS[name])]
     parser.add_argument("--env", default="Klondike-Draw3-v0", choices=envs)
     parser.add_argument("--kind", default="planner", choices=KINDS)
     parser.add_argument("--updates", type=int, default=60)
@@ -307,17 +330,15 @@ def main(arguments: list[str] | None = None) -> None:
         seed=options.seed,
         progress=lambda line: print(line, flush=True),
     )
-    output = options.output or WEIGHTS / f"{options.kind}-draw{rules.draw_count}.json"
+    output = options.output or WEIGHTS / f"{weights_name(options.kind, rules)}.json"
     facts = {
         "env": options.env,
         "seed": options.seed,
         "deals": f"{options.updates * options.deals_per_update} drawn from 2^32 on",
         "validation": result,
     }
-    full = np.zeros(len(FEATURES))
-    full[: len(weights)] = weights
     given = sys.argv[1:] if arguments is None else arguments
-    named = dict(zip(FEATURES, full, strict=True))
+    named = dict(zip(FEATURES, weights, strict=True))
     write_weights(output, "agents.train_planner", given, facts, named)
     print(f"wrote {output}")
 

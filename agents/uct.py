@@ -1,12 +1,12 @@
 """`uct`: ensemble UCT over single moves, the search of the literature, as a baseline.
 
-After Bjarnason, Fern and Tadepalli (ICAPS 2009); see `klondike_env.solvers.klondike.uct`. Moves that
-repeat a position since the last card turned up are barred, as theirs are.
+After Bjarnason, Fern and Tadepalli (ICAPS 2009); see `klondike_env.solvers.klondike.uct`. Moves
+that repeat a position since the last card turned up are barred, as theirs are.
 """
 
 from __future__ import annotations
 
-from agents.plan_agent import PlanAgent
+from agents.plan_agent import PlanAgent, check_free
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike.planning import Chooser
 from klondike_env.solvers.klondike.uct import ByTrees
@@ -23,6 +23,7 @@ class Uct(PlanAgent):
     """
 
     name = "uct"
+    check = staticmethod(check_free)
 
     def __init__(
         self,

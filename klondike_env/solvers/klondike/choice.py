@@ -31,13 +31,22 @@ from klondike_env.solvers.klondike.compact import (
     every_table,
     lowest,
     open_cards,
+    play,
     put_up,
     reachable,
     spaces,
     twins,
 )
-from klondike_env.solvers.klondike.planning import MAX_NODES, THINKING, take_plan
-from klondike_env.solvers.klondike.plans import MAX_PLANS, find_plans, may_turn, workspace
+from klondike_env.solvers.klondike.planning import LOOK, MAX_MOVES, MAX_NODES, THINKING, take_plan
+from klondike_env.solvers.klondike.plans import (
+    MAX_PLANS,
+    STOCK,
+    find_plans,
+    may_turn,
+    workspace,
+    write_plan,
+)
+from klondike_env.solvers.klondike.worlds import draw_worlds, room_for_worlds
 
 
 class FeatureIndex(NamedTuple):
@@ -99,6 +108,17 @@ class FeatureIndex(NamedTuple):
     next_backs: int
     next_plans: int
     next_second: int
+    # Where the stock is not free to look through.
+    ends_up: int  # the plan ends with a stock card played up
+    ends_draw: int  # ... to the tableau
+    ends_draw_rank: int
+    ends_draw_last: int  # ... on the last pass
+    late_ends_draw: int
+    look: int  # no plan: the next packet is drawn
+    look_last: int  # ... on the last pass
+    look_plans: int  # plans passed over for it
+    look_stock: int  # of these, plays of a stock card
+    look_unseen: int
 
 
 F = FeatureIndex(*range(len(FeatureIndex._fields)))
@@ -106,7 +126,9 @@ FEATURES = FeatureIndex._fields
 """Names of the features, in order."""
 NUM_FEATURES = len(FEATURES)
 NUM_SHALLOW = F.next_none
-"""Features that need no second search."""
+"""Features that need neither a second search nor a limit of passes."""
+NUM_FREE = F.ends_up
+"""Features that need no limit of passes."""
 SECOND_NODES = 256
 """Positions on the ways of the plans that follow a plan: most of a search is cut off there."""
 
@@ -264,7 +286,8 @@ def describe_plans(count, deals, every, work, after, second, features):
         row[F.vacates] = _number(moves, VACATE)
         row[F.turns_up] = 1.0 if np.int64(plan.kind) == UP else 0.0
         row[F.turns_king] = 1.0 if plan.card & KINGS != ZERO else 0.0
-        row[F.down_1 + min(down, 6) - 1] = 1.0
+        if down > 0:
+            row[F.down_1 + min(down, 6) - 1] = 1.0
         late = 1.0 - np.float64(node.face_down) / 21
         row[F.late_draws] = late * row[F.draws]
         row[F.late_draw_ups] = late * row[F.draw_ups]
@@ -272,10 +295,13 @@ def describe_plans(count, deals, every, work, after, second, features):
         row[F.late_backs] = late * row[F.backs]
         row[F.late_down] = late * down / 6
         after[0] = node
-        play_blind(after[0], deal, plan)
+        if down > 0:
+            play_blind(after[0], deal, plan)
+        else:
+            play(after[0], deal, every, np.int64(plan.kind), plan.card)
         _describe_position(after[0], deal, every, row)
         if second[0].shape[0] > 1:
-            found, _ = find_plans(after, deals, every, second, 1, 0)
+            found, _ = find_plans(after, deals, every, second, 1, 0, False)
             row[F.next_none] = 1.0 if found == 0 else 0.0
             row[F.next_plans] = found / 3
             best, other = -1, -1
@@ -293,19 +319,6 @@ def describe_plans(count, deals, every, work, after, second, features):
                 row[F.next_second] = np.int64(second[5][other].value) / 10
 
 
-@inlined
-def best_by_weights(features, count, weights):
-    """The row with the highest weighted sum, the first of equals; -1 if there is none."""
-    best, highest = -1, 0.0
-    for k in range(count):
-        score = 0.0
-        for f in range(weights.shape[0]):
-            score += weights[f] * features[k, f]
-        if best < 0 or score > highest:
-            best, highest = k, score
-    return best
-
-
 def room(max_nodes: int, second_nodes: int) -> tuple[Any, ...]:
     """What a choice among plans works in.
 
@@ -318,20 +331,155 @@ def room(max_nodes: int, second_nodes: int) -> tuple[Any, ...]:
         workspace(second_nodes),
         np.zeros(1, dtype=STATE),
         np.zeros((MAX_PLANS, NUM_FEATURES)),
+        np.zeros(1, dtype=STATE),
+        np.zeros(MAX_MOVES, dtype=np.int64),
+        np.zeros(MAX_MOVES, dtype=np.uint64),
     )
 
 
+# --- Where the stock is not free to look through -----------------------------------------------
+
+
+@inlined
+def unseen_places(state, is_first):
+    """The talon places of cards that have not come up yet, if the stock is on its first pass."""
+    if not is_first:
+        return ZERO
+    return state.talon & ~((ONE << state.waste_end) - ONE)
+
+
+@inlined
+def _hide_stock(state, deal, places):
+    """Take the cards at unseen places out of a state, and the redeals: what can be planned with."""
+    state.talon &= ~places
+    state.redeals_left = ZERO
+    cards = state.stock
+    while cards != ZERO:
+        card = lowest(cards)
+        cards ^= card
+        if (places >> U(deal.place[lowest_bit(card)])) & ONE != ZERO:
+            state.stock ^= card
+
+
+@inlined
+def _look(state, deal):
+    """Draw a packet."""
+    rest = state.talon & ~((ONE << state.waste_end) - ONE)
+    end = state.waste_end
+    for _ in range(np.int64(deal.draw_count)):
+        if rest != ZERO:
+            end = lowest_bit(rest) + ONE
+            rest &= rest - ONE
+    state.key += (end - state.waste_end) * deal.waste_weight
+    state.waste_end = end
+
+
 @entry_point
-def choose_by_weights(memory, states, deals, every, tools, weights, quota, more):
-    """The plan with the highest weighted sum, for every row that thinks."""
-    work, second, after, features = tools
+def list_choices(start, deals, every, is_free, is_first, tools, quota, more):
+    """Find and describe what can be chosen in a state.
+
+    Where the stock is free to look through these are the plans that turn a card up. Elsewhere a
+    stock card passed over may not come back, so playing one is a plan too; and while some of the
+    stock has not come up, only the waste can be planned with, and drawing a packet is the last
+    choice.
+
+    Args:
+        start: `STATE`[1].
+        deals: `DEAL`[1]; what the player has not seen is not looked at.
+        every: `every_table` of the draw count.
+        is_free: whether the stock is free to look through.
+        is_first: whether the stock is on its first pass.
+        tools: a `room`, whose plans and features are written.
+        quota: plans a pile.
+        more: positions looked at after the first plan is found.
+
+    Returns:
+        Number of choices.
+    """
+    work, second, after, features, seen, _, _ = tools
+    if is_free:
+        count, _ = find_plans(start, deals, every, work, quota, more, False)
+        if count > 1:
+            describe_plans(count, deals, every, work, after, second, features)
+        return count
+    seen[0] = start[0]
+    places = unseen_places(start[0], is_first)
+    if places != ZERO:
+        _hide_stock(seen[0], deals[0], places)
+    count, _ = find_plans(seen, deals, every, work, quota, more, True)
+    count = min(count, work[5].shape[0] - 1)
+    describe_plans(count, deals, every, work, after, second, features)
+    is_last = 1.0 if start[0].redeals_left == ZERO else 0.0
+    late = 1.0 - np.float64(start[0].face_down) / 21
+    stock_plans = 0
+    for k in range(count):
+        plan, row = work[5][k], features[k]
+        if np.int64(plan.pile) == STOCK:
+            stock_plans += 1
+            if np.int64(plan.kind) == DRAW_UP:
+                row[F.ends_up] = 1.0
+            else:
+                row[F.ends_draw] = 1.0
+                row[F.ends_draw_rank] = np.float64(lowest_bit(plan.card) >> U(2)) / 12
+                row[F.ends_draw_last] = is_last
+                row[F.late_ends_draw] = late
+    if places != ZERO:
+        plan, row = work[5][count], features[count]
+        plan.kind, plan.pile, plan.card, plan.node = LOOK, STOCK, ZERO, 0
+        plan.down, plan.cost, plan.value, plan.moves = 0, 0, 0, ZERO
+        row[:] = 0.0
+        row[F.look] = 1.0
+        row[F.look_last] = is_last
+        row[F.look_plans] = (count - stock_plans) / 4
+        row[F.look_stock] = stock_plans / 4
+        row[F.look_unseen] = np.float64(popcount(places)) / 24
+        count += 1
+    return count
+
+
+@inlined
+def take_choice(state, deal, every, tools, chosen):
+    """Play a choice in a world."""
+    work, _, _, _, _, kinds, cards = tools
+    plan = work[5][chosen]
+    if np.int64(plan.kind) == LOOK:
+        _look(state, deal)
+        return
+    length = write_plan(work[1], plan, kinds, cards)
+    for k in range(length):
+        play(state, deal, every, np.int64(kinds[k]), cards[k])
+
+
+# --- Choosing ----------------------------------------------------------------------------------
+
+
+@inlined
+def best_by_weights(features, count, weights):
+    """The row with the highest weighted sum, the first of equals; -1 if there is none."""
+    best, highest = min(count, 1) - 1, 0.0
+    if count < 2:
+        return best
+    for k in range(count):
+        score = 0.0
+        for f in range(weights.shape[0]):
+            score += weights[f] * features[k, f]
+        if k == 0 or score > highest:
+            best, highest = k, score
+    return best
+
+
+@entry_point
+def choose_by_weights(memory, games, terms, every, worlds, is_free, tools, weights, quota, more):
+    """The choice with the highest weighted sum, for every row that thinks."""
+    scratch, states, deals = worlds
     for b in range(memory.shape[0]):
         if memory[b].stage == THINKING:
-            deal = deals[b : b + 1]
-            count, _ = find_plans(states[b : b + 1], deal, every, work, quota, more)
-            if count > 1:
-                describe_plans(count, deal, every, work, after, second, features)
-            take_plan(memory[b], work, best_by_weights(features, count, weights))
+            # Where the unseen cards lie makes no difference.
+            is_first = draw_worlds(games[b : b + 1], terms, ZERO, scratch, states, deals)
+            count = list_choices(
+                states[:1], deals[:1], every, is_free, is_first, tools, quota, more
+            )
+            take_plan(memory[b], tools[0], best_by_weights(tools[3], count, weights))
 
 
 class ByWeights:
@@ -347,13 +495,16 @@ class ByWeights:
     def __init__(self, rules: KlondikeRules, weights: np.ndarray, quota: int, more: int) -> None:
         self._weights, self._quota, self._more = weights, quota, more
         self._every, self._tools = every_table(rules.draw_count), room(MAX_NODES, SECOND_NODES)
+        self._worlds, self._is_free = room_for_worlds(1), rules.passes is None
 
-    def choose(self, memory: np.ndarray, states: np.ndarray, deals: np.ndarray) -> None:
+    def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
         choose_by_weights(
             memory,
-            states,
-            deals,
+            games,
+            terms,
             self._every,
+            self._worlds,
+            self._is_free,
             self._tools,
             self._weights,
             self._quota,

@@ -11,26 +11,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klondike_env.compiled import entry_point, inlined, lowest_bit
+from klondike_env.compiled import entry_point, inlined
 from klondike_env.deals import mix
-from klondike_env.games.klondike.layout import PILES, SUITS
+from klondike_env.games.klondike.layout import SUITS
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike import search
 from klondike_env.solvers.klondike.choice import (
+    NUM_FREE,
     NUM_SHALLOW,
     SECOND_NODES,
     best_by_weights,
-    describe_plans,
+    list_choices,
     room,
+    take_choice,
+    unseen_places,
 )
 from klondike_env.solvers.klondike.compact import (
-    ALL,
-    BELOW,
-    DEAL,
+    DRAW_UP,
     NIBBLE,
     ONE,
-    ROW,
     STATE,
+    UP,
     ZERO,
     U,
     every_table,
@@ -38,10 +39,20 @@ from klondike_env.solvers.klondike.compact import (
     lowest,
     play,
 )
-from klondike_env.solvers.klondike.planning import MAX_NODES, THINKING, take_plan
-from klondike_env.solvers.klondike.plans import MAX_PLANS, find_plans
+from klondike_env.solvers.klondike.planning import (
+    MAX_NODES,
+    THINKING,
+    room_to_search,
+    take_plan,
+)
+from klondike_env.solvers.klondike.plans import MAX_PLANS
+from klondike_env.solvers.klondike.search import NODE, find_moves
+from klondike_env.solvers.klondike.worlds import GAMMA, draw_worlds, room_for_worlds
 
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
+ROLL_NODES = 1 << 13
+"""Positions on the ways of the plans in a world: fewer than at the table, since small tables are
+quick; without room for more there is no plan."""
+ROLL_ENTRIES = 1 << 12
 
 
 class Effort(NamedTuple):
@@ -58,6 +69,8 @@ class Effort(NamedTuple):
         verdict_states: of the solver's look at the position after the plan; 0: none.
         verdict_share: of the value of a world that the solver wins.
         prior: worth of a point of the prior's score.
+        is_free: whether the stock is free to look through.
+        for_money: whether cards on the foundations count, and not wins.
     """
 
     worlds: int
@@ -70,47 +83,8 @@ class Effort(NamedTuple):
     verdict_states: int
     verdict_share: float
     prior: float
-
-
-@inlined
-def unseen_cards(state):
-    """The cards that are in none of the places that a player sees."""
-    seen = state.face_up | state.stock
-    for s in range(SUITS):
-        seen |= BELOW[U(ROW * s) + ((state.up >> U(4 * s)) & NIBBLE)]
-    return ALL & ~seen
-
-
-@entry_point
-def draw_worlds(start, deals, seed, worlds):
-    """Fill worlds with the unseen cards, every order of them as likely as any other.
-
-    Args:
-        start: `STATE`[1].
-        deals: `DEAL`[1], without the cards that lie face down.
-        seed: uint64.
-        worlds: `DEAL`[K], written.
-    """
-    state = start[0]
-    cards = np.empty(64, dtype=np.uint64)
-    for w in range(worlds.shape[0]):
-        worlds[w] = deals[0]
-        world = worlds[w]
-        left, size = unseen_cards(state), 0
-        while left != ZERO:
-            cards[size] = lowest(left)
-            left ^= cards[size]
-            size += 1
-        for i in range(PILES):
-            for k in range(np.int64((state.dealt >> U(4 * i)) & NIBBLE) - 1):
-                seed += GAMMA
-                # A product of 32 bits and a size below 2**6: its bias is below 2**-26.
-                at = np.int64(((mix(seed) >> U(32)) * U(size)) >> U(32))
-                card = cards[at]
-                size -= 1
-                cards[at] = cards[size]
-                world.pile_cards[U(8 * i + k)] = card
-                world.pile_of[lowest_bit(card)] = i
+    is_free: bool = True
+    for_money: bool = False
 
 
 @entry_point
@@ -125,42 +99,100 @@ def verdict(start, deals, every, exact, max_states):
     return search.search(states, nodes, deals, every, table, counts, max_states, 0)
 
 
-@entry_point
-def roll_out(start, deals, every, weights, tools, small, effort):
-    """Play a world on from a position, which is changed. Returns 1 for a win, 0 for a loss.
+@inlined
+def play_all_up(state, deal, every, node):
+    """Play up whatever goes up, to the end. Returns how many cards are up then."""
+    while True:
+        find_moves(state, deal, every, node)
+        if node.ups != ZERO:
+            play(state, deal, every, UP, lowest(node.ups))
+        elif node.draw_ups != ZERO:
+            play(state, deal, every, DRAW_UP, lowest(node.draw_ups))
+        else:
+            break
+    total = ZERO
+    for s in range(SUITS):
+        total += (state.up >> U(4 * s)) & NIBBLE
+    return np.int64(total)
 
-    A half is for a search that did not end.
+
+@entry_point
+def roll_out(start, deals, every, is_first, weights, tools, small, node, effort):
+    """Play a world on from a position, which is changed, by a choice among plans.
+
+    Returns:
+        What the game is worth: 1 if won and else 0, or where money is played for the share of the
+        cards that come to the foundations. A half is for a search that did not end.
     """
-    work, second, after, features = tools
     while True:
         if is_surely_won(start[0], deals[0]):
             return 1.0
-        if start[0].face_down <= ONE:
+        is_first = is_first and unseen_places(start[0], True) != ZERO
+        if start[0].face_down <= ONE and not is_first:
             decided = verdict(start, deals, every, small, effort.exact_states)
             if decided == search.WON:
                 return 1.0
-            return 0.0 if decided == search.LOST else 0.5
-        count, _ = find_plans(start, deals, every, work, effort.roll_quota, effort.roll_more)
+            if not effort.for_money:
+                return 0.0 if decided == search.LOST else 0.5
+        count = list_choices(
+            start,
+            deals,
+            every,
+            effort.is_free,
+            is_first,
+            tools,
+            effort.roll_quota,
+            effort.roll_more,
+        )
         if count == 0:
+            if effort.for_money:
+                return play_all_up(start[0], deals[0], every, node[0]) / 52
             return 0.0
-        best = 0
-        if count > 1:
-            describe_plans(count, deals, every, work, after, second, features)
-            best = best_by_weights(features, count, weights)
-        plan = work[5][best]
-        start[0] = work[0][np.int64(plan.node)]
-        play(start[0], deals[0], every, np.int64(plan.kind), plan.card)
+        best = best_by_weights(tools[3], count, weights)
+        take_choice(start[0], deals[0], every, tools, best)
+
+
+@inlined
+def _value(now, world, every, is_first, weights, tools, small, node, effort):
+    """What a world is worth after a choice."""
+    share = 0.0
+    if effort.verdict_states > 0:
+        share = effort.verdict_share
+        decided = verdict(now, world, every, small, effort.verdict_states)
+        if decided == search.LOST:
+            return 0.0
+        if share >= 1.0:
+            return 1.0 if decided == search.WON else 0.5
+        if decided == search.WON:
+            return share + (1.0 - share) * roll_out(
+                now, world, every, is_first, weights, tools, small, node, effort
+            )
+    rolled = roll_out(now, world, every, is_first, weights, tools, small, node, effort)
+    return share * 0.5 + (1.0 - share) * rolled
 
 
 @entry_point
-def compare_plans(
-    start, deals, every, seed, weights, roll_weights, top, tools, small, worlds, now, scores, effort
+def compare_choices(
+    games,
+    terms,
+    every,
+    seed,
+    weights,
+    roll_weights,
+    top,
+    tools,
+    small,
+    worlds,
+    now,
+    node,
+    scores,
+    effort,
 ):
     """Choose a plan. Returns its place in top[0][5], -1 if there is none.
 
     Args:
-        start: `STATE`[1].
-        deals: `DEAL`[1], without the cards that lie face down.
+        games: the record of what the player sees.
+        terms: the rules record.
         every: `every_table` of the draw count.
         seed: uint64, of the worlds.
         weights: of the prior.
@@ -168,16 +200,20 @@ def compare_plans(
         top: a `room` for the plans compared.
         tools: a `room` for the play within a world.
         small: a table and so on for short searches.
-        worlds: `DEAL`[K].
+        worlds: `room_for_worlds`.
         now: `STATE`[1].
+        node: `NODE`[1].
         scores: float64[2, MAX_PLANS], scratch.
         effort: an `Effort`.
     """
-    work, second, after, features = top
-    count, _ = find_plans(start, deals, every, work, effort.quota, effort.more)
+    scratch, states, deals = worlds
+    is_first = draw_worlds(games, terms, seed, scratch, states, deals)
+    features = top[3]
+    count = list_choices(
+        states[:1], deals[:1], every, effort.is_free, is_first, top, effort.quota, effort.more
+    )
     if count <= 1:
         return count - 1
-    describe_plans(count, deals, every, work, after, second, features)
     priors, sums = scores[0], scores[1]
     for k in range(count):
         prior = 0.0
@@ -188,33 +224,29 @@ def compare_plans(
     order = np.argsort(-priors[:count])
     alive = min(count, effort.plans)
     best_prior = priors[order[0]]
-    draw_worlds(start, deals, seed, worlds[: effort.worlds])
-    done = 0
-    # Rounds halve the plans; each doubles the worlds, the last takes all that are left.
-    rounds = 0
+    # Each round halves the plans and doubles the worlds, up to all of them.
+    rounds = 1
     while (alive >> rounds) > 1:
         rounds += 1
-    rounds = max(rounds, 1)
+    done = 0
     for r in range(rounds):
         until = max(effort.worlds >> (rounds - 1 - r), 1)
         for a in range(alive):
             k = order[a]
-            plan = work[5][k]
             for w in range(done, until):
-                world = worlds[w : w + 1]
-                now[0] = work[0][np.int64(plan.node)]
-                play(now[0], world[0], every, np.int64(plan.kind), plan.card)
-                if effort.verdict_states > 0:
-                    decided = verdict(now, world, every, small, effort.verdict_states)
-                    if decided == search.LOST:
-                        continue
-                    value = effort.verdict_share * (1.0 if decided == search.WON else 0.5)
-                    if effort.verdict_share < 1.0:
-                        rolled = roll_out(now, world, every, roll_weights, tools, small, effort)
-                        value += (1.0 - effort.verdict_share) * rolled
-                else:
-                    value = roll_out(now, world, every, roll_weights, tools, small, effort)
-                sums[k] += value
+                now[0] = states[w]
+                take_choice(now[0], deals[w], every, top, k)
+                sums[k] += _value(
+                    now,
+                    deals[w : w + 1],
+                    every,
+                    is_first,
+                    roll_weights,
+                    tools,
+                    small,
+                    node,
+                    effort,
+                )
         done = until
         for a in range(1, alive):  # insertion sort by mean and prior
             k = order[a]
@@ -234,40 +266,42 @@ def compare_plans(
 @entry_point
 def choose_by_worlds(
     memory,
-    states,
-    deals,
+    games,
+    terms,
     every,
     streams,
     weights,
     roll_weights,
+    top,
     tools,
-    roll_tools,
     small,
     worlds,
     now,
+    node,
     scores,
     effort,
 ):
-    """The plan that does best in the worlds, for every row that thinks."""
+    """The choice that does best in the worlds, for every row that thinks."""
     for b in range(memory.shape[0]):
         if memory[b].stage == THINKING:
             streams[b] += GAMMA
-            chosen = compare_plans(
-                states[b : b + 1],
-                deals[b : b + 1],
+            chosen = compare_choices(
+                games[b : b + 1],
+                terms,
                 every,
                 mix(streams[b]),
                 weights,
                 roll_weights,
+                top,
                 tools,
-                roll_tools,
                 small,
                 worlds,
                 now,
+                node,
                 scores,
                 effort,
             )
-            take_plan(memory[b], tools[0], chosen)
+            take_plan(memory[b], top[0], chosen)
 
 
 class ByWorlds:
@@ -277,43 +311,39 @@ class ByWorlds:
         rules: of the game.
         weights: float64[NUM_FEATURES], of the choice among plans that comes before.
         roll_weights: float64[NUM_FEATURES], of the choice within a world.
-        effort: how much is looked at.
+        effort: how much is looked at; what it says of the rules is filled in.
     """
 
     def __init__(
         self, rules: KlondikeRules, weights: np.ndarray, roll_weights: np.ndarray, effort: Effort
     ) -> None:
         self._weights, self._roll_weights = weights, roll_weights
-        self._effort = effort
-        self._every = every_table(rules.draw_count)
-        self._tools = room(MAX_NODES, SECOND_NODES)
-        looks_further = bool(roll_weights[NUM_SHALLOW:].any())
-        self._roll_tools = room(MAX_NODES, SECOND_NODES if looks_further else 1)
-        self._small = (
-            np.zeros(512, dtype=STATE),
-            np.zeros(512, dtype=search.NODE),
-            np.zeros(1 << 13, dtype=np.uint64),
-            np.zeros(4, dtype=np.int64),
+        self._effort = effort._replace(
+            is_free=rules.passes is None, for_money=rules.scoring == "vegas"
         )
-        self._worlds = np.zeros(effort.worlds, dtype=DEAL)
-        self._now, self._scores = np.zeros(1, dtype=STATE), np.zeros((2, MAX_PLANS))
+        self._every = every_table(rules.draw_count)
+        looks_further = bool(roll_weights[NUM_SHALLOW:NUM_FREE].any())
+        self._tools = (
+            room(MAX_NODES, SECOND_NODES),
+            room(ROLL_NODES, SECOND_NODES if looks_further else 1),
+            room_to_search(ROLL_ENTRIES),
+            room_for_worlds(effort.worlds),
+            np.zeros(1, dtype=STATE),
+            np.zeros(1, dtype=NODE),
+            np.zeros((2, MAX_PLANS)),
+        )
         self._streams = np.zeros(0, dtype=np.uint64)
 
-    def choose(self, memory: np.ndarray, states: np.ndarray, deals: np.ndarray) -> None:
+    def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
         choose_by_worlds(
             memory,
-            states,
-            deals,
+            games,
+            terms,
             self._every,
             self._streams,
             self._weights,
             self._roll_weights,
-            self._tools,
-            self._roll_tools,
-            self._small,
-            self._worlds,
-            self._now,
-            self._scores,
+            *self._tools,
             self._effort,
         )
 

@@ -1,8 +1,8 @@
 """Plays hidden-card Klondike by plans, a batch of games at a time, from observations alone.
 
-A row thinks when it has no plan: a `Chooser` picks one and the row plays it to its end, one action a
-call. With at most one card face down all cards are known, the last one by elimination, and a search
-of the rest finds the win if there is one.
+A row thinks when it has no plan: a `Chooser` picks one and the row plays it to its end, one action
+a call. With at most one card face down all cards are known, the last one by elimination, and a
+search of the rest finds the win if there is one.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ from klondike_env.solvers.klondike.plans import best_plan, find_plans, workspace
 MAX_NODES = 1 << 15
 MAX_MOVES = 256
 EXACT_STATES = 200_000
+
+LOOK = 6
+"""Kind of the move that draws the next packet to look at it; the others are those of `compact`."""
 
 PLANNING, THINKING, PLAYING, FINISHING, HOPELESS = range(5)
 MEMORY = np.dtype(
@@ -124,6 +127,14 @@ def _search_exactly(state, deals, every, exact, row):
     return True
 
 
+@inlined
+def _has_unseen_stock(game):
+    unseen = 0
+    for k in range(np.int64(game.talon_size)):
+        unseen += np.int64(game.talon[k]) == FACE_DOWN
+    return unseen > 0
+
+
 @entry_point
 def prepare(
     tableau,
@@ -132,35 +143,54 @@ def prepare(
     stock,
     redeals_left,
     rules,
+    looks_first,
     every,
     exact,
-    games,
-    memory,
     states,
     deals,
+    games,
+    memory,
 ):
     """Rows without a plan: finish what is decided, and have the rest THINKING.
 
+    Args:
+        tableau: and so on, the observations.
+        rules: the rules record.
+        looks_first: whether to draw all of the stock before anything else, since that is free.
+        every: `every_table` of the draw count.
+        exact: tables of a search.
+        states: `STATE`[2], zeros.
+        deals: `DEAL`[2], zeros.
+        games: a record for each row, written.
+        memory: `MEMORY`[B].
+
     Returns:
-        How many rows are to think; their states and deals have been written.
+        How many rows are to think.
     """
-    game, terms, thinking = games[0], rules[0], 0
-    blank = memory.shape[0]  # one more state and deal than there are rows: zeros
+    terms, thinking = rules[0], 0
     for b in range(memory.shape[0]):
-        row = memory[b]
+        row, game = memory[b], games[b]
         if row.stage != PLANNING:
             continue
         read_observation(tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game)
-        states[b], deals[b] = states[blank], deals[blank]
-        read_game(game, terms, states[b], deals[b])
-        if is_surely_won(states[b], deals[b]):
+        if _has_unseen_stock(game):
+            row.stage = THINKING
+            if looks_first:
+                row.kinds[0], row.length, row.played = LOOK, 1, 0
+                row.stage = PLAYING
+            else:
+                thinking += 1
+            continue
+        states[0], deals[0] = states[1], deals[1]
+        read_game(game, terms, states[0], deals[0])
+        if is_surely_won(states[0], deals[0]):
             row.stage = FINISHING
             continue
-        if states[b].face_down <= ONE:
+        if states[0].face_down <= ONE:
             _name_the_last_card(game)
-            states[b], deals[b] = states[blank], deals[blank]
-            read_game(game, terms, states[b], deals[b])
-            if _search_exactly(states[b], deals[b : b + 1], every, exact, row):
+            states[0], deals[0] = states[1], deals[1]
+            read_game(game, terms, states[0], deals[0])
+            if _search_exactly(states[0], deals[:1], every, exact, row):
                 row.stage = PLAYING
                 continue
         row.stage = THINKING
@@ -189,7 +219,10 @@ def follow(tableau, foundations, waste, stock, redeals_left, masks, rules, games
             read_observation(
                 tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game
             )
-            if row.stage == PLAYING:
+            if row.stage == PLAYING and row.kinds[U(row.played)] == LOOK:
+                action = 0
+                row.stage = PLANNING
+            elif row.stage == PLAYING:
                 card = CARD[lowest_bit(row.cards[U(row.played)])]
                 action, is_last = next_action(game, terms, np.int64(row.kinds[U(row.played)]), card)
                 row.played += is_last
@@ -211,33 +244,50 @@ def follow(tableau, foundations, waste, stock, redeals_left, masks, rules, games
 class Chooser(Protocol):
     """Picks plans: calls `take_plan` for every row that is THINKING."""
 
-    def choose(self, memory: np.ndarray, states: np.ndarray, deals: np.ndarray) -> None:
-        """`MEMORY`[B], `STATE`[B], `DEAL`[B]; the deals do not know the face-down cards."""
+    def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
+        """`MEMORY`[B], a record for each row of what its player sees, and the rules record."""
 
     def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         """New games begin in these rows (int64[R]), with their own seeds (uint64[R])."""
 
 
 @entry_point
-def choose_by_value(memory, states, deals, every, work):
+def choose_by_value(memory, games, terms, every, states, deals, work):
     """The plan that earns most for what it costs, for every row that thinks."""
     for b in range(memory.shape[0]):
         if memory[b].stage == THINKING:
-            count, _ = find_plans(states[b : b + 1], deals[b : b + 1], every, work, 1, 0)
+            states[0], deals[0] = states[1], deals[1]
+            read_game(games[b], terms[0], states[0], deals[0])
+            count, _ = find_plans(states[:1], deals[:1], every, work, 1, 0, False)
             take_plan(memory[b], work, best_plan(work[5], count))
 
 
 class ByValue:
-    """Chooses the plan that earns most for what it costs."""
+    """Chooses the plan that earns most for what it costs, where the stock is free to look through.
+
+    Args:
+        rules: of the game.
+    """
 
     def __init__(self, rules: KlondikeRules) -> None:
         self._every, self._work = every_table(rules.draw_count), workspace(MAX_NODES)
+        self._states, self._deals = np.zeros(2, dtype=STATE), np.zeros(2, dtype=DEAL)
 
-    def choose(self, memory: np.ndarray, states: np.ndarray, deals: np.ndarray) -> None:
-        choose_by_value(memory, states, deals, self._every, self._work)
+    def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
+        choose_by_value(memory, games, terms, self._every, self._states, self._deals, self._work)
 
     def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         pass
+
+
+def room_to_search(entries: int) -> tuple[Any, ...]:
+    """What a search with all cards known works in: a table for so many entries, a power of 2."""
+    return (
+        np.zeros(512, dtype=STATE),
+        np.zeros(512, dtype=search.NODE),
+        np.zeros(2 * entries, dtype=np.uint64),
+        np.zeros(4, dtype=np.int64),
+    )
 
 
 class PlanPlayer:
@@ -249,14 +299,15 @@ class PlanPlayer:
     """
 
     def __init__(self, rules: KlondikeRules, chooser: Chooser) -> None:
-        self._rules = encode_rules(rules, "reach")
+        self.actions = "reach" if rules.allows_reach else "turn"
+        self._rules = encode_rules(rules, self.actions)
         self._chooser = chooser
-        self._every = every_table(rules.draw_count)
-        self._exact = (
-            np.zeros(512, dtype=STATE),
-            np.zeros(512, dtype=search.NODE),
-            np.zeros(1 << 16, dtype=np.uint64),
-            np.zeros(4, dtype=np.int64),
+        self._tools = (
+            rules.passes is None,
+            every_table(rules.draw_count),
+            room_to_search(1 << 15),
+            np.zeros(2, dtype=STATE),
+            np.zeros(2, dtype=DEAL),
         )
         self._game = np.zeros(1, dtype=GAME)
 
@@ -267,10 +318,9 @@ class PlanPlayer:
         Raises:
             ValueError: says which rules they do fit.
         """
-        if not rules.allows_reach or rules.run_moves != "partial" or rules.forced_aces:
+        if rules.run_moves != "partial" or rules.forced_aces:
             raise ValueError(
-                "plans need rules under which going through the stock is free, any part of a run"
-                " moves and aces are not forced"
+                "plans need rules under which any part of a run moves, aces not forced"
             )
         if rules.cards_known:
             raise ValueError("plans are for hidden cards; with all cards known use the solver")
@@ -278,8 +328,7 @@ class PlanPlayer:
     def reset(self, num_games: int) -> None:
         """So many games are to be played, all of them from their start."""
         self._memory = np.zeros(num_games, dtype=MEMORY)
-        self._states = np.zeros(num_games + 1, dtype=STATE)
-        self._deals = np.zeros(num_games + 1, dtype=DEAL)
+        self._games = np.zeros(num_games, dtype=GAME)
 
     def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         """New games begin in these rows (int64[R]), with their own seeds (uint64[R])."""
@@ -287,24 +336,13 @@ class PlanPlayer:
         self._chooser.restart(rows, seeds)
 
     def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
-        """One action of the `reach` set a row: int64[B]."""
+        """One action a row: int64[B]."""
         actions = np.empty(len(action_masks), dtype=np.int64)
-        memory = self._memory
         seen = tuple(
             observations[key]
             for key in ("tableau", "foundations", "waste", "stock", "redeals_left")
         )
-        is_thinking = prepare(
-            *seen,
-            self._rules,
-            self._every,
-            self._exact,
-            self._game,
-            memory,
-            self._states,
-            self._deals,
-        )
-        if is_thinking:
-            self._chooser.choose(memory, self._states[:-1], self._deals[:-1])
-        follow(*seen, action_masks, self._rules, self._game, memory, actions)
+        if prepare(*seen, self._rules, *self._tools, self._games, self._memory):
+            self._chooser.choose(self._memory, self._games, self._rules)
+        follow(*seen, action_masks, self._rules, self._game, self._memory, actions)
         return actions

@@ -40,6 +40,8 @@ COSTS[[UP, REVEAL, VACATE, DRAW_UP, DRAW, BACK]] = (1, 1, 1, 2, 11, 6)
 """What a move of each kind costs."""
 EARNINGS = np.array([0, 10, 15, 20, 25, 30, 35, 35], dtype=np.int64)
 """What turning a card up earns, by the cards face down in its pile."""
+STOCK = PILES
+"""In the place of a pile: a plan that ends with a stock card played, and turns none up."""
 
 NO_NODE = -1
 STALE = -1
@@ -51,7 +53,7 @@ PLAN = np.dtype(
         ("card", "u8"),  # its last move, which turns a card up
         ("kind", "i4"),
         ("node", "i4"),  # the position before that move
-        ("pile", "i4"),
+        ("pile", "i4"),  # whose card it turns up, or STOCK
         ("down", "i4"),  # cards that lie face down in the pile before it
         ("cost", "i4"),
         ("value", "i4"),  # what it earns less what it costs
@@ -141,7 +143,7 @@ def may_turn(state, deal):
 
 
 @entry_point
-def find_plans(start, deals, every, work, quota, more):
+def find_plans(start, deals, every, work, quota, more, ends_with_stock):
     """Find plans, those of lower cost first.
 
     Args:
@@ -153,6 +155,7 @@ def find_plans(start, deals, every, work, quota, more):
         quota: plans a pile at most, the cheapest ones.
         more: positions to look at after the first plan has been found. With 0 the search ends when
             no plan can be worth more than the best one.
+        ends_with_stock: whether playing a stock card makes a plan too, though it turns none up.
 
     Returns:
         How many plans there are, and whether all positions that could add one (with `more` 0: a
@@ -173,7 +176,7 @@ def find_plans(start, deals, every, work, quota, more):
         if dealt > 1:
             most = max(most, EARNINGS[dealt - 1])
     states[0] = start[0]
-    if may_turn(states[0], deal) == ZERO:
+    if not ends_with_stock and may_turn(states[0], deal) == ZERO:
         return 0, True
     queue[0] = NO_NODE
     size = _reach(states, links, table, queue, now, 0, NO_NODE, 0, 0, ZERO)
@@ -215,11 +218,16 @@ def find_plans(start, deals, every, work, quota, more):
                     while cards != ZERO:
                         card = lowest(cards)
                         cards ^= card
-                        if kind <= REVEAL and card & states[here].in_place & ~states[here].first:
-                            pile = np.int64(deal.pile_of[lowest_bit(card)])
-                            taken = (per_pile >> U(8 * pile)) & U(255)
-                            if np.int64(taken) < quota and count < plans.shape[0]:
+                        turns = kind <= REVEAL and (
+                            card & states[here].in_place & ~states[here].first != ZERO
+                        )
+                        if turns or (ends_with_stock and (kind == DRAW or kind == DRAW_UP)):
+                            pile, down = STOCK, 0
+                            if turns:
+                                pile = np.int64(deal.pile_of[lowest_bit(card)])
                                 down = np.int64((states[here].dealt >> U(4 * pile)) & NIBBLE) - 1
+                            taken = np.int64((per_pile >> U(8 * pile)) & U(255))
+                            if taken < quota and count < plans.shape[0]:
                                 plan = plans[count]
                                 plan.node, plan.kind, plan.card = here, kind, card
                                 plan.pile, plan.down, plan.cost = pile, down, total
@@ -229,7 +237,7 @@ def find_plans(start, deals, every, work, quota, more):
                                     best = np.int64(plan.value)
                                 per_pile += ONE << U(8 * pile)
                                 count += 1
-                        else:
+                        if not turns:
                             states[size] = states[here]
                             play(states[size], deal, every, kind, card)
                             before = size

@@ -15,7 +15,6 @@ from klondike_env.deals import mix
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike.compact import (
     BACK,
-    DEAL,
     DRAW,
     DRAW_UP,
     ONE,
@@ -29,9 +28,9 @@ from klondike_env.solvers.klondike.compact import (
     lowest,
     play,
 )
-from klondike_env.solvers.klondike.lookahead import GAMMA, draw_worlds
 from klondike_env.solvers.klondike.planning import HOPELESS, PLAYING, THINKING
 from klondike_env.solvers.klondike.search import NODE, find_moves
+from klondike_env.solvers.klondike.worlds import GAMMA, draw_worlds, room_for_worlds
 
 MAX_DEPTH = 128
 MAX_MOVES = 64
@@ -123,15 +122,15 @@ def _find_action(table, identity, move):
 
 @entry_point
 def choose_move(
-    start,
-    deals,
+    games,
+    terms,
     every,
     seed,
     trees,
     trajectories,
     exploration,
     table,
-    world,
+    worlds,
     now,
     scratch,
     node,
@@ -144,11 +143,14 @@ def choose_move(
     votes,
 ):
     """Choose a move. Returns its place in `first`, -1 if there is none."""
+    game, start, deals = worlds
+    world = deals[:1]
     seed = mix(seed)
+    draw_worlds(games, terms, seed, game, start, deals)
     for k in range(num_past):
         path[k] = past[k]
     path[num_past] = _identity(start[0])
-    count = list_moves(start, deals, every, node, scratch, path, num_past + 1, first)
+    count = list_moves(start, world, every, node, scratch, path, num_past + 1, first)
     if count < 2:
         return count - 1
     for k in range(count):
@@ -160,7 +162,7 @@ def choose_move(
             table[k].value = 0.0
         for _ in range(trajectories):
             seed += GAMMA
-            draw_worlds(start, deals, mix(seed), world)
+            draw_worlds(games, terms, mix(seed), game, start, deals)
             now[0] = start[0]
             depth, base = 0, num_past + 1
             value = -1.0
@@ -236,7 +238,7 @@ class ByTrees:
         entries = 1 << (MAX_MOVES * trajectories).bit_length()
         self._tools = (
             np.zeros(entries, dtype=ACTION),
-            np.zeros(1, dtype=DEAL),
+            room_for_worlds(1),
             np.zeros(1, dtype=STATE),
             np.zeros(1, dtype=STATE),
             np.zeros(1, dtype=NODE),
@@ -250,18 +252,20 @@ class ByTrees:
         )
         self._streams: dict[int, int] = {}
         self._past: dict[int, list[int]] = {}
+        self._face_down: dict[int, int] = {}
 
-    def choose(self, memory: np.ndarray, states: np.ndarray, deals: np.ndarray) -> None:
+    def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
         for row in np.flatnonzero(memory["stage"] == THINKING).tolist():
             self._streams[row] = (self._streams[row] + 1) % 2**64
-            past = self._past[row]
-            state = states[row : row + 1]
-            if past and past[0] != int(state["face_down"][0]):
+            game, past = games[row : row + 1], self._past[row]
+            face_down = int(game["face_down"].sum())
+            if face_down != self._face_down.get(row):
                 past.clear()  # a card has turned up: no position comes back
-            seen = np.array(past[1:][-self.PAST :], dtype=np.uint64)
+                self._face_down[row] = face_down
+            seen = np.array(past[-self.PAST :], dtype=np.uint64)
             chosen = choose_move(
-                state,
-                deals[row : row + 1],
+                game,
+                terms,
                 self._every,
                 np.uint64(self._streams[row]),
                 *self._settings,
@@ -277,15 +281,10 @@ class ByTrees:
             memory["kinds"][row, 0], memory["cards"][row, 0] = move["kind"], move["card"]
             memory["length"][row], memory["played"][row] = 1, 0
             memory["stage"][row] = PLAYING
-            if not past:
-                past.append(int(state["face_down"][0]))
-            past.append(int(_identity_of(state)))
+            path = self._tools[-1]
+            past.append(int(path[len(seen)]))
 
     def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         for row, seed in zip(rows.tolist(), seeds.tolist(), strict=True):
             self._streams[row], self._past[row] = seed, []
-
-
-@entry_point
-def _identity_of(states):
-    return _identity(states[0])
+            self._face_down.pop(row, None)
