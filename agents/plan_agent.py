@@ -62,11 +62,14 @@ def check_free(rules: KlondikeRules) -> None:
 
 
 def weights_name(kind: str, rules: KlondikeRules) -> str:
-    """Which weights play these rules, such as ``planner-draw1`` or ``rollout-draw3-vegas``."""
-    name = f"{kind}-draw{1 if rules.draw_count == 1 else 3}"
-    if rules.passes is not None:
-        name += "-vegas" if rules.scoring == "vegas" else "-passes"
-    return name
+    """Which weights play these rules, such as ``planner-draw1`` or ``limited-draw3-vegas``.
+
+    Where passes are limited one kind does for all.
+    """
+    draw = 1 if rules.draw_count == 1 else 3
+    if rules.passes is None:
+        return f"{kind}-draw{draw}"
+    return f"limited-draw{draw}" + ("-vegas" if rules.scoring == "vegas" else "")
 
 
 def load_weights(kind: str, rules: KlondikeRules) -> np.ndarray:

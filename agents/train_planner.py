@@ -1,8 +1,8 @@
 """Trains the choice among plans, of `planner` and of the play within worlds of `search`.
 
 Natural policy gradient on a softmax over the plans of each decision, as `agents.train_guide` does
-it over moves. Games are played in the solver's compact states; the player's choice sees no more than
-it would at the table. Training starts from the rule of `plan`.
+it over moves. Games are played in the solver's compact states; the player's choice sees no more
+than it would at the table. Training starts from the rule of `plan`.
 
     python -m agents.train_planner --env Klondike-Draw3-v0 --kind planner
 """
@@ -152,11 +152,12 @@ class Player:
         self.every = every_table(rules.draw_count)
         # What a training does not use keeps the weight 0.
         self.used = np.ones(len(FEATURES), dtype=np.bool_)
-        if kind == "rollout":
+        looks_further = kind == "planner" and rules.passes is None
+        if not looks_further:
             self.used[NUM_SHALLOW:NUM_FREE] = False
         if rules.passes is None:
             self.used[NUM_FREE:] = False
-        second = SECOND_NODES if kind == "planner" else 1
+        second = SECOND_NODES if looks_further else 1
         self.tools = [
             (
                 room(MAX_NODES, second),
@@ -189,8 +190,8 @@ class Player:
         """Play games, at random if there are seeds.
 
         Returns:
-            What each is worth (float64[M]), the gradients (float64[M, F]) and the Fisher information of
-            all games (float64[F, F]).
+            What each is worth (float64[M]), the gradients (float64[M, F]) and the Fisher
+            information of all games (float64[F, F]).
         """
         states, deals = loaded
         size, threads = len(states), len(self.tools)
@@ -305,7 +306,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     envs = [name for name in PRESETS if _is_played(PRESETS[name])]
     parser.add_argument("--env", default="Klondike-Draw3-v0", choices=envs)
-    parser.add_argument("--kind", default="planner", choices=KINDS)
+    parser.add_argument(
+        "--kind", default="planner", choices=KINDS, help="one and the same where passes are limited"
+    )
     parser.add_argument("--updates", type=int, default=60)
     parser.add_argument("--deals-per-update", type=int, default=800)
     parser.add_argument("--games-per-deal", type=int, default=8)

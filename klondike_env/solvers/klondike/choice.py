@@ -256,7 +256,7 @@ def _number(moves, kind):
     return np.float64((moves >> U(8 * kind)) & U(255))
 
 
-@entry_point
+@inlined
 def describe_plans(count, deals, every, work, after, second, features):
     """Write the features of each plan.
 
@@ -397,18 +397,18 @@ def list_choices(start, deals, every, is_free, is_first, tools, quota, more):
         Number of choices.
     """
     work, second, after, features, seen, _, _ = tools
-    if is_free:
-        count, _ = find_plans(start, deals, every, work, quota, more, False)
-        if count > 1:
-            describe_plans(count, deals, every, work, after, second, features)
-        return count
     seen[0] = start[0]
-    places = unseen_places(start[0], is_first)
-    if places != ZERO:
-        _hide_stock(seen[0], deals[0], places)
-    count, _ = find_plans(seen, deals, every, work, quota, more, True)
+    places = ZERO
+    if not is_free:
+        places = unseen_places(start[0], is_first)
+        if places != ZERO:
+            _hide_stock(seen[0], deals[0], places)
+    count, _ = find_plans(seen, deals, every, work, quota, more, not is_free)
     count = min(count, work[5].shape[0] - 1)
-    describe_plans(count, deals, every, work, after, second, features)
+    if count > 1 or not is_free:
+        describe_plans(count, deals, every, work, after, second, features)
+    if is_free:
+        return count
     is_last = 1.0 if start[0].redeals_left == ZERO else 0.0
     late = 1.0 - np.float64(start[0].face_down) / 21
     stock_plans = 0

@@ -116,7 +116,7 @@ def play_all_up(state, deal, every, node):
     return np.int64(total)
 
 
-@entry_point
+@inlined
 def roll_out(start, deals, every, is_first, weights, tools, small, node, effort):
     """Play a world on from a position, which is changed, by a choice among plans.
 
@@ -155,23 +155,21 @@ def roll_out(start, deals, every, is_first, weights, tools, small, node, effort)
 @inlined
 def _value(now, world, every, is_first, weights, tools, small, node, effort):
     """What a world is worth after a choice."""
-    share = 0.0
+    share, voted = 0.0, 0.5
     if effort.verdict_states > 0:
         share = effort.verdict_share
         decided = verdict(now, world, every, small, effort.verdict_states)
         if decided == search.LOST:
             return 0.0
-        if share >= 1.0:
-            return 1.0 if decided == search.WON else 0.5
         if decided == search.WON:
-            return share + (1.0 - share) * roll_out(
-                now, world, every, is_first, weights, tools, small, node, effort
-            )
+            voted = 1.0
+        if share >= 1.0:
+            return voted
     rolled = roll_out(now, world, every, is_first, weights, tools, small, node, effort)
-    return share * 0.5 + (1.0 - share) * rolled
+    return share * voted + (1.0 - share) * rolled
 
 
-@entry_point
+@inlined
 def compare_choices(
     games,
     terms,
