@@ -35,7 +35,6 @@ from klondike_env.solvers.klondike.choice import (
     NUM_FREE,
     NUM_SHALLOW,
     SECOND_NODES,
-    F,
     list_choices,
     room,
     take_choice,
@@ -59,7 +58,15 @@ from klondike_env.solvers.klondike.worlds import GAMMA
 KINDS = ("planner", "rollout")
 FISHER_SHARE = 4
 EXACT_STATES = 20_000
-FIRST_WEIGHT = 5.0
+START = {
+    "value": 5.0,
+    "ends_up": 3.0,
+    "ends_draw": -30.0,
+    "ends_draw_last": 39.0,
+    "uses_redeal": -3.0,
+    "passed_last": -4.0,
+}
+"""Where training starts: the rule of `plan`, and playing stock cards that might not come back."""
 
 
 @entry_point
@@ -257,8 +264,7 @@ def train(
         The best weights, float64[F], and their validation result.
     """
     rng = np.random.default_rng(seed)
-    weights = np.zeros(len(FEATURES))
-    weights[F.value] = FIRST_WEIGHT
+    weights = np.array([START.get(name, 0.0) for name in FEATURES]) * player.used
     average = weights
     validation = player.load(np.array(suite("validation", validation_games)))
     best, best_result = weights, {"worth": -1.0}

@@ -119,6 +119,9 @@ class FeatureIndex(NamedTuple):
     look_plans: int  # plans passed over for it
     look_stock: int  # of these, plays of a stock card
     look_unseen: int
+    uses_redeal: int  # redeals that the plan makes
+    passed: int  # stock cards that it passes over
+    passed_last: int  # ... on the last pass
 
 
 F = FeatureIndex(*range(len(FeatureIndex._fields)))
@@ -257,13 +260,14 @@ def _number(moves, kind):
 
 
 @inlined
-def describe_plans(count, deals, every, work, after, second, features):
+def describe_plans(count, deals, every, is_free, work, after, second, features):
     """Write the features of each plan.
 
     Args:
         count: plans, as `find_plans` found them.
         deals: `DEAL`[1].
         every: `every_table` of the draw count.
+        is_free: whether the stock is free to look through.
         work: the workspace of `find_plans`.
         after: `STATE`[1], scratch.
         second: a workspace for the plans that follow each plan; with no room in it the features
@@ -300,6 +304,16 @@ def describe_plans(count, deals, every, work, after, second, features):
         else:
             play(after[0], deal, every, np.int64(plan.kind), plan.card)
         _describe_position(after[0], deal, every, row)
+        if not is_free:
+            redeals = states[0].redeals_left - after[0].redeals_left
+            row[F.uses_redeal] = np.float64(redeals)
+            end = (ONE << after[0].waste_end) - ONE
+            if redeals == ZERO:
+                end &= ~((ONE << states[0].waste_end) - ONE)
+            passed = np.float64(popcount(after[0].talon & end)) / 4
+            row[F.passed] = passed
+            if after[0].redeals_left == ZERO:
+                row[F.passed_last] = passed
         if second[0].shape[0] > 1:
             found, _ = find_plans(after, deals, every, second, 1, 0, False)
             row[F.next_none] = 1.0 if found == 0 else 0.0
@@ -406,7 +420,7 @@ def list_choices(start, deals, every, is_free, is_first, tools, quota, more):
     count, _ = find_plans(seen, deals, every, work, quota, more, not is_free)
     count = min(count, work[5].shape[0] - 1)
     if count > 1 or not is_free:
-        describe_plans(count, deals, every, work, after, second, features)
+        describe_plans(count, deals, every, is_free, work, after, second, features)
     if is_free:
         return count
     is_last = 1.0 if start[0].redeals_left == ZERO else 0.0

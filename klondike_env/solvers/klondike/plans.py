@@ -2,7 +2,9 @@
 
 Nothing in a plan depends on a card that the player has not seen, so it commits to nothing before it
 pays. Plans are found in order of cost, cheapest first, by Dijkstra's algorithm over compact states
-with a queue of one list for each cost; every position that the known cards can reach is met once.
+with a queue of one list for each cost; every position that the known cards can reach is met once,
+but for those that a safe play up comes before (see `search`): where one turns a card up, it is the
+only plan.
 """
 
 from __future__ import annotations
