@@ -15,6 +15,11 @@ AGENTS = {
     "guide": "agents.guide:Guide",
     "plan": "agents.plan:Plan",
     "ppo": "agents.ppo:Ppo",
+    "planner": "agents.planner:Planner",
+    "search": "agents.search:Search",
+    "search-fast": "agents.search:Fast",
+    "hop": "agents.search:Hop",
+    "uct": "agents.uct:Uct",
     "solver": "agents.solver:Solver",
 }
 """Where the class of each named agent is."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agents.base import Agent, best_actions
-from klondike_env.cards import CARDS, SUITS
+from klondike_env import determinize
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike import solve
 
@@ -51,24 +51,9 @@ class Solver(Agent):
 
     def _solve(self, observations: Any, row: int) -> list[int]:
         """The actions of a winning line, last one first; none if no win was found."""
-        verdict = solve(position(observations, row), self.rules, max_states=self.max_states)
+        seen = {key: array[row] for key, array in observations.items()}
+        # With all cards known there is one world only.
+        world = determinize(seen, self.rules, np.random.default_rng(0))
+        verdict = solve(world, self.rules, max_states=self.max_states)
         line = verdict.turn if self.actions == "turn" else verdict.reach
         return list(line or ())[::-1]
-
-
-def position(observations: Any, row: int) -> dict[str, Any]:
-    """The position of one row of observations that show every card."""
-    piles = []
-    for cards, down in zip(
-        observations["tableau"][row], observations["face_down"][row], strict=True
-    ):
-        texts = [CARDS[card - 1] for card in cards if card]
-        piles.append("".join(f"({text})" for text in texts[:down]) + " " + " ".join(texts[down:]))
-    redeals_left = int(observations["redeals_left"][row, 0])
-    return {
-        "tableau": piles,
-        "foundations": dict(zip(SUITS, observations["foundations"][row].tolist(), strict=True)),
-        "stock": " ".join(CARDS[card - 1] for card in observations["stock"][row] if card),
-        "waste": " ".join(CARDS[card - 1] for card in observations["waste"][row] if card),
-        "redeals_left": None if redeals_left < 0 else redeals_left,
-    }

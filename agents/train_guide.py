@@ -14,9 +14,6 @@ without randomness.
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -30,6 +27,7 @@ from gymnasium.vector import AutoresetMode
 from agents.chooser import LinearChooser
 from agents.features import FEATURES
 from agents.guide import weights_file
+from agents.policy_gradient import leave_one_out, natural_step, running_mean, write_weights
 from klondike_env.compiled import entry_point
 from klondike_env.deals import FIRST_STREAM_NUMBER, suite
 from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
@@ -253,7 +251,6 @@ def train(
     Returns:
         The best weights, float32[F], and their validation result.
     """
-    size = len(FEATURES)
     weights = np.array([START.get(name, 0.0) for name in FEATURES], dtype=np.float64)
     rng = np.random.default_rng(seed)
     agent = LinearChooser(weights.astype(np.float32), rules, is_random=True)
@@ -273,17 +270,10 @@ def train(
             agent, deals, int(rng.integers(2**32)), record.after_act, record.on_end
         )
         returns = np.where(won, 1.0, cards_weight * cards / 51)
-        by_deal = returns.reshape(-1, games_per_deal)
-        others = (by_deal.sum(1, keepdims=True) - by_deal) / (games_per_deal - 1)
-        gradient = ((by_deal - others).reshape(-1) @ record.per_game) / len(deals)
-        fisher = np.triu(record.fisher) + np.triu(record.fisher, 1).T
-        fisher *= FISHER_SHARE / len(deals)
-        fisher += np.eye(size) * (1e-3 * np.trace(fisher) / size + 1e-8)
-        direction = np.linalg.solve(fisher, gradient)
+        gradient = leave_one_out(returns, games_per_deal) @ record.per_game / len(deals)
         now = step_size * (1 - 0.9 * (update - 1) / max(updates - 1, 1))
-        weights += direction * np.sqrt(2 * now / max(gradient @ direction, 1e-12))
-        # The mean of the late weights plays better than any: the noise of the steps averages out.
-        average = weights if update < 10 else average + (weights - average) * max(0.1, 1 / update)
+        weights = weights + natural_step(gradient, record.fisher * (FISHER_SHARE / len(deals)), now)
+        average = running_mean(average, weights, update)
         line = (
             f"update {update}/{updates}: return {returns.mean():.4f}, won {won.mean():.4f} of"
             f" {len(deals)}, {record.decisions / len(deals):.0f} moves a game,"
@@ -337,16 +327,14 @@ def main(arguments: list[str] | None = None) -> None:
     )
     output = options.output or weights_file(rules)
     given = sys.argv[1:] if arguments is None else arguments
-    record = {
+    facts = {
         "env": options.env,
-        "command": shlex.join(["python", "-m", "agents.train_guide", *given]),
         "seed": options.seed,
         "deals": f"{options.updates * options.deals_per_update} drawn from 2^32 on",
-        "date": datetime.date.today().isoformat(),
         "validation": result,
-        "weights": {name: round(float(w), 4) for name, w in zip(FEATURES, weights, strict=True)},
     }
-    output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    named = dict(zip(FEATURES, weights, strict=True))
+    write_weights(output, "agents.train_guide", given, facts, named)
     print(f"wrote {output}")
 
 

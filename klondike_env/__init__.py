@@ -16,6 +16,7 @@ from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
 if TYPE_CHECKING:
     from klondike_env import deals
     from klondike_env.evaluation import evaluate
+    from klondike_env.games.klondike.worlds import determinize
     from klondike_env.sampling import sample_actions
 
 __version__ = "0.1.0"
@@ -26,6 +27,7 @@ __all__ = [
     "KlondikeRules",
     "__version__",
     "deals",
+    "determinize",
     "evaluate",
     "sample_actions",
 ]
@@ -36,7 +38,11 @@ ENV_IDS = tuple(PRESETS)
 register_all()
 
 # What needs the compiler is imported when it is first asked for.
-_LAZY = {"evaluate": "klondike_env.evaluation", "sample_actions": "klondike_env.sampling"}
+_LAZY = {
+    "determinize": "klondike_env.games.klondike.worlds",
+    "evaluate": "klondike_env.evaluation",
+    "sample_actions": "klondike_env.sampling",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,18 +1,18 @@
 """Plays hidden-card Klondike by plans, a batch of games at a time, from observations alone.
 
-A row thinks when it has no plan: it finds the plan that earns most for what it costs and then plays
-it to its end, one action a call. With at most one card face down all cards are known, the last one
-by elimination, and a search of the rest finds the win if there is one.
+A row thinks when it has no plan: a `Chooser` picks one and the row plays it to its end, one action
+a call. With at most one card face down all cards are known, the last one by elimination, and a
+search of the rest finds the win if there is one.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from klondike_env.cards import FACE_DOWN
-from klondike_env.compiled import entry_point, inlined, lowest_bit
+from klondike_env.compiled import entry_point, inlined, load_word, lowest_bit
 from klondike_env.games.klondike.kernels import RUNNING
 from klondike_env.games.klondike.layout import (
     MAX_HEIGHT,
@@ -29,6 +29,7 @@ from klondike_env.solvers.klondike.compact import (
     CARD,
     DEAL,
     DRAW_UP,
+    ONE,
     STATE,
     UP,
     U,
@@ -37,13 +38,16 @@ from klondike_env.solvers.klondike.compact import (
     read_game,
 )
 from klondike_env.solvers.klondike.lines import find_card, lowest_left, next_action
-from klondike_env.solvers.klondike.plans import best_pile, find_plans, workspace, write_plan
+from klondike_env.solvers.klondike.plans import best_plan, find_plans, workspace, write_plan
 
 MAX_NODES = 1 << 15
 MAX_MOVES = 256
 EXACT_STATES = 200_000
 
-PLANNING, PLAYING, FINISHING, HOPELESS = range(4)
+LOOK = 6
+"""Kind of the move that draws the next packet to look at it; the others are those of `compact`."""
+
+PLANNING, THINKING, PLAYING, FINISHING, HOPELESS = range(5)
 MEMORY = np.dtype(
     [
         ("stage", "i4"),
@@ -124,61 +128,101 @@ def _search_exactly(state, deals, every, exact, row):
 
 
 @inlined
-def _think(game, rules, deals, start, every, work, stamp, exact, row):
-    """Decide what to play from here on."""
-    start[0], deals[0] = start[1], deals[1]  # zeros
-    read_game(game, rules, start[0], deals[0])
-    if is_surely_won(start[0], deals[0]):
-        row.stage = FINISHING
-        return
-    if start[0].face_down <= U(1):
-        _name_the_last_card(game)
-        start[0], deals[0] = start[1], deals[1]
-        read_game(game, rules, start[0], deals[0])
-        if _search_exactly(start[0], deals, every, exact, row):
-            row.stage = PLAYING
-            return
-    find_plans(start[0], deals[0], every, work, stamp)
-    pile = best_pile(work[5])
-    length = -1
-    if pile >= 0:
-        length = write_plan(work[1], work[5][pile], row.kinds, row.cards)
-    row.length, row.played = length, 0
-    row.stage = PLAYING if length > 0 else HOPELESS
+def _has_unseen_stock(game):
+    unseen = 0
+    for k in range(np.int64(game.talon_size)):
+        unseen += np.int64(game.talon[k]) == FACE_DOWN
+    return unseen > 0
 
 
 @entry_point
-def choose(
+def prepare(
     tableau,
     foundations,
     waste,
     stock,
     redeals_left,
-    masks,
     rules,
-    memory,
-    games,
-    deals,
-    start,
+    looks_first,
     every,
-    work,
-    stamps,
     exact,
-    actions,
+    states,
+    deals,
+    games,
+    memory,
 ):
-    """One action for every row, by what the row remembers of its plan."""
+    """Rows without a plan: finish what is decided, and have the rest THINKING.
+
+    Args:
+        tableau: and so on, the observations.
+        rules: the rules record.
+        looks_first: whether to draw all of the stock before anything else, since that is free.
+        every: `every_table` of the draw count.
+        exact: tables of a search.
+        states: `STATE`[2], zeros.
+        deals: `DEAL`[2], zeros.
+        games: a record for each row, written.
+        memory: `MEMORY`[B].
+
+    Returns:
+        How many rows are to think.
+    """
+    terms, thinking = rules[0], 0
+    for b in range(memory.shape[0]):
+        row, game = memory[b], games[b]
+        if row.stage != PLANNING:
+            continue
+        read_observation(tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game)
+        if _has_unseen_stock(game):
+            row.stage = THINKING
+            if looks_first:
+                row.kinds[0], row.length, row.played = LOOK, 1, 0
+                row.stage = PLAYING
+            else:
+                thinking += 1
+            continue
+        states[0], deals[0] = states[1], deals[1]
+        read_game(game, terms, states[0], deals[0])
+        if is_surely_won(states[0], deals[0]):
+            row.stage = FINISHING
+            continue
+        if states[0].face_down <= ONE:
+            _name_the_last_card(game)
+            states[0], deals[0] = states[1], deals[1]
+            read_game(game, terms, states[0], deals[0])
+            if _search_exactly(states[0], deals[:1], every, exact, row):
+                row.stage = PLAYING
+                continue
+        row.stage = THINKING
+        thinking += 1
+    return thinking
+
+
+@inlined
+def take_plan(row, work, chosen):
+    """Write the plan in place `chosen` of the workspace to a row that thinks; -1: there is none."""
+    length = -1
+    if chosen >= 0:
+        length = write_plan(work[1], work[5][chosen], row.kinds, row.cards)
+    row.length, row.played = length, 0
+    row.stage = PLAYING if length > 0 else HOPELESS
+
+
+@entry_point
+def follow(tableau, foundations, waste, stock, redeals_left, masks, rules, games, memory, actions):
+    """The next action of every row's plan, or, in a game given up, the first legal one."""
     terms, game = rules[0], games[0]
     for b in range(actions.shape[0]):
         row = memory[b]
-        action, is_last = -1, True
+        action = -1
         if row.stage != HOPELESS:
             read_observation(
                 tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game
             )
-            if row.stage == PLANNING:
-                stamps[0] += 1
-                _think(game, terms, deals, start, every, work, stamps[0], exact, row)
-            if row.stage == PLAYING:
+            if row.stage == PLAYING and row.kinds[U(row.played)] == LOOK:
+                action = 0
+                row.stage = PLANNING
+            elif row.stage == PLAYING:
                 card = CARD[lowest_bit(row.cards[U(row.played)])]
                 action, is_last = next_action(game, terms, np.int64(row.kinds[U(row.played)]), card)
                 row.played += is_last
@@ -190,32 +234,82 @@ def choose(
                 action, _ = next_action(game, terms, kind, card)
         if action < 0 or masks[b, U(action)] == 0:
             action = 0
+            while action + 8 <= masks.shape[1] and load_word(masks[b], action) == U(0):
+                action += 8
             while masks[b, U(action)] == 0:
                 action += 1
         actions[b] = action
 
 
-class PlanPlayer:
-    """Plays the plan that earns most for what it costs, in many games side by side.
+class Chooser(Protocol):
+    """Picks plans: calls `take_plan` for every row that is THINKING."""
+
+    def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
+        """`MEMORY`[B], a record for each row of what its player sees, and the rules record."""
+
+    def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        """New games begin in these rows (int64[R]), with their own seeds (uint64[R])."""
+
+
+@entry_point
+def choose_by_value(memory, games, terms, every, states, deals, work):
+    """The plan that earns most for what it costs, for every row that thinks."""
+    for b in range(memory.shape[0]):
+        if memory[b].stage == THINKING:
+            states[0], deals[0] = states[1], deals[1]
+            read_game(games[b], terms[0], states[0], deals[0])
+            count, _ = find_plans(states[:1], deals[:1], every, work, 1, 0, False)
+            take_plan(memory[b], work, best_plan(work[5], count))
+
+
+class ByValue:
+    """Chooses the plan that earns most for what it costs, where the stock is free to look through.
 
     Args:
-        rules: see `PlanPlayer.check`.
+        rules: of the game.
     """
 
     def __init__(self, rules: KlondikeRules) -> None:
-        self.check(rules)
-        self._rules = encode_rules(rules, "reach")
-        self._every = every_table(rules.draw_count)
-        self._work = workspace(MAX_NODES)
-        self._exact = (
-            np.zeros(512, dtype=STATE),
-            np.zeros(512, dtype=search.NODE),
-            np.zeros(1 << 16, dtype=np.uint64),
-            np.zeros(4, dtype=np.int64),
+        self._every, self._work = every_table(rules.draw_count), workspace(MAX_NODES)
+        self._states, self._deals = np.zeros(2, dtype=STATE), np.zeros(2, dtype=DEAL)
+
+    def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
+        choose_by_value(memory, games, terms, self._every, self._states, self._deals, self._work)
+
+    def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        pass
+
+
+def room_to_search(entries: int) -> tuple[Any, ...]:
+    """What a search with all cards known works in: a table for so many entries, a power of 2."""
+    return (
+        np.zeros(512, dtype=STATE),
+        np.zeros(512, dtype=search.NODE),
+        np.zeros(2 * entries, dtype=np.uint64),
+        np.zeros(4, dtype=np.int64),
+    )
+
+
+class PlanPlayer:
+    """Plays the plans that a chooser picks, in many games side by side.
+
+    Args:
+        rules: see `PlanPlayer.check`.
+        chooser: picks the plans.
+    """
+
+    def __init__(self, rules: KlondikeRules, chooser: Chooser) -> None:
+        self.actions = "reach" if rules.allows_reach else "turn"
+        self._rules = encode_rules(rules, self.actions)
+        self._chooser = chooser
+        self._tools = (
+            rules.passes is None,
+            every_table(rules.draw_count),
+            room_to_search(1 << 15),
+            np.zeros(2, dtype=STATE),
+            np.zeros(2, dtype=DEAL),
         )
         self._game = np.zeros(1, dtype=GAME)
-        self._start, self._deals = np.zeros(2, dtype=STATE), np.zeros(2, dtype=DEAL)
-        self._stamps = np.zeros(1, dtype=np.uint32)
 
     @staticmethod
     def check(rules: KlondikeRules) -> None:
@@ -224,10 +318,9 @@ class PlanPlayer:
         Raises:
             ValueError: says which rules they do fit.
         """
-        if not rules.allows_reach or rules.run_moves != "partial" or rules.forced_aces:
+        if rules.run_moves != "partial" or rules.forced_aces:
             raise ValueError(
-                "plans need rules under which going through the stock is free, any part of a run"
-                " moves and aces are not forced"
+                "plans need rules under which any part of a run moves, aces not forced"
             )
         if rules.cards_known:
             raise ValueError("plans are for hidden cards; with all cards known use the solver")
@@ -235,30 +328,21 @@ class PlanPlayer:
     def reset(self, num_games: int) -> None:
         """So many games are to be played, all of them from their start."""
         self._memory = np.zeros(num_games, dtype=MEMORY)
+        self._games = np.zeros(num_games, dtype=GAME)
 
-    def restart(self, rows: np.ndarray) -> None:
-        """New games begin in these rows."""
+    def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        """New games begin in these rows (int64[R]), with their own seeds (uint64[R])."""
         self._memory[rows] = np.zeros(1, dtype=MEMORY)
+        self._chooser.restart(rows, seeds)
 
     def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
-        """One action of the `reach` set a row: int64[B]."""
+        """One action a row: int64[B]."""
         actions = np.empty(len(action_masks), dtype=np.int64)
-        choose(
-            observations["tableau"],
-            observations["foundations"],
-            observations["waste"],
-            observations["stock"],
-            observations["redeals_left"],
-            action_masks,
-            self._rules,
-            self._memory,
-            self._game,
-            self._deals,
-            self._start,
-            self._every,
-            self._work,
-            self._stamps,
-            self._exact,
-            actions,
+        seen = tuple(
+            observations[key]
+            for key in ("tableau", "foundations", "waste", "stock", "redeals_left")
         )
+        if prepare(*seen, self._rules, *self._tools, self._games, self._memory):
+            self._chooser.choose(self._memory, self._games, self._rules)
+        follow(*seen, action_masks, self._rules, self._game, self._memory, actions)
         return actions

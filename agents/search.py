@@ -1,0 +1,74 @@
+"""`search`: plays the plan that does best in sampled worlds. The strongest player here.
+
+A world is a guess of where the cards not yet seen lie, drawn uniformly; it is all that the agent
+knows of them. `klondike_env.solvers.klondike.lookahead` plays every plan out in the same worlds and
+drops those that do worst. `search-fast` is the same with fewer worlds.
+"""
+
+from __future__ import annotations
+
+from agents.plan_agent import PlanAgent, check_free, load_weights
+from klondike_env.games.klondike.rules import KlondikeRules
+from klondike_env.solvers.klondike.lookahead import ByWorlds, Effort
+from klondike_env.solvers.klondike.planning import Chooser
+
+DEFAULT = Effort(
+    worlds=64,
+    plans=16,
+    quota=6,
+    more=1_000,
+    roll_quota=3,
+    roll_more=100,
+    exact_states=2_000,
+    verdict_states=0,
+    verdict_share=0.0,
+    prior=0.02,
+)
+FAST = DEFAULT._replace(worlds=16, plans=6)
+VOTES = DEFAULT._replace(worlds=16, verdict_states=1_000, verdict_share=1.0, prior=0.001)
+
+
+class Search(PlanAgent):
+    """Plays the plan that does best in sampled worlds.
+
+    Args:
+        rules: of the game.
+        effort: how much is looked at.
+    """
+
+    name = "search"
+
+    def __init__(self, rules: KlondikeRules | None = None, effort: Effort = DEFAULT) -> None:
+        self.effort = effort
+        super().__init__(rules)
+
+    def make_chooser(self) -> Chooser:
+        return ByWorlds(
+            self.rules,
+            load_weights("planner", self.rules),
+            load_weights("rollout", self.rules),
+            self.effort,
+        )
+
+
+class Fast(Search):
+    """`Search` with a tenth of the work."""
+
+    name = "search-fast"
+
+    def __init__(self, rules: KlondikeRules | None = None, effort: Effort = FAST) -> None:
+        super().__init__(rules, effort)
+
+
+class Hop(Search):
+    """Hindsight optimisation: worlds vote by what the solver says of them, no play within them.
+
+    The classical use of sampled worlds: it overrates plans that pay only for somebody who knows
+    where the cards lie.
+    """
+
+    name = "hop"
+    check = staticmethod(check_free)
+
+    def __init__(self, rules: KlondikeRules | None = None, effort: Effort = VOTES) -> None:
+        super().__init__(rules, effort)

@@ -1,0 +1,351 @@
+"""Plans compared by playing them out in many worlds.
+
+A world is a guess of where the unseen cards lie. Every plan is tried in the same worlds: what
+follows it is played by a quick choice among plans, which sees what a player would see there. The
+plans that do worst drop out after some worlds, so the rest are tried in more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from klondike_env.compiled import entry_point, inlined
+from klondike_env.deals import mix
+from klondike_env.games.klondike.layout import SUITS
+from klondike_env.games.klondike.rules import KlondikeRules
+from klondike_env.solvers.klondike import search
+from klondike_env.solvers.klondike.choice import (
+    NUM_FREE,
+    NUM_SHALLOW,
+    SECOND_NODES,
+    best_by_weights,
+    list_choices,
+    room,
+    take_choice,
+    unseen_places,
+)
+from klondike_env.solvers.klondike.compact import (
+    DRAW_UP,
+    NIBBLE,
+    ONE,
+    STATE,
+    UP,
+    ZERO,
+    U,
+    every_table,
+    is_surely_won,
+    lowest,
+    play,
+)
+from klondike_env.solvers.klondike.planning import (
+    MAX_NODES,
+    THINKING,
+    room_to_search,
+    take_plan,
+)
+from klondike_env.solvers.klondike.plans import MAX_PLANS
+from klondike_env.solvers.klondike.search import NODE, find_moves
+from klondike_env.solvers.klondike.worlds import GAMMA, draw_worlds, room_for_worlds
+
+ROLL_NODES = 1 << 13
+"""Positions on the ways of the plans in a world: fewer than at the table, since small tables are
+quick; without room for more there is no plan."""
+ROLL_ENTRIES = 1 << 12
+
+
+class Effort(NamedTuple):
+    """How much is looked at.
+
+    Attributes:
+        worlds: of a decision.
+        plans: compared at first.
+        quota: plans a pile.
+        more: positions looked at after the first plan is found.
+        roll_quota: the same within a world.
+        roll_more: the same within a world.
+        exact_states: of the search of a world with at most one card face down.
+        verdict_states: of the solver's look at the position after the plan; 0: none.
+        verdict_share: of the value of a world that the solver wins.
+        prior: worth of a point of the prior's score.
+        is_free: whether the stock is free to look through.
+        for_money: whether cards on the foundations count, and not wins.
+    """
+
+    worlds: int
+    plans: int
+    quota: int
+    more: int
+    roll_quota: int
+    roll_more: int
+    exact_states: int
+    verdict_states: int
+    verdict_share: float
+    prior: float
+    is_free: bool = True
+    for_money: bool = False
+
+
+@entry_point
+def verdict(start, deals, every, exact, max_states):
+    """WON, LOST or else, with all cards known."""
+    states, nodes, table, counts = exact
+    states[0] = start[0]
+    table[:] = ZERO
+    counts[:] = 0
+    if search.begin(states, nodes, deals, every):
+        return search.LOST
+    return search.search(states, nodes, deals, every, table, counts, max_states, 0)
+
+
+@inlined
+def play_all_up(state, deal, every, node):
+    """Play up whatever goes up, to the end. Returns how many cards are up then."""
+    while True:
+        find_moves(state, deal, every, node)
+        if node.ups != ZERO:
+            play(state, deal, every, UP, lowest(node.ups))
+        elif node.draw_ups != ZERO:
+            play(state, deal, every, DRAW_UP, lowest(node.draw_ups))
+        else:
+            break
+    total = ZERO
+    for s in range(SUITS):
+        total += (state.up >> U(4 * s)) & NIBBLE
+    return np.int64(total)
+
+
+@inlined
+def roll_out(start, deals, every, is_first, weights, tools, small, node, effort):
+    """Play a world on from a position, which is changed, by a choice among plans.
+
+    Returns:
+        What the game is worth: 1 if won and else 0, or where money is played for the share of the
+        cards that come to the foundations. A half is for a search that did not end.
+    """
+    while True:
+        if is_surely_won(start[0], deals[0]):
+            return 1.0
+        is_first = is_first and unseen_places(start[0], True) != ZERO
+        if start[0].face_down <= ONE and not is_first:
+            decided = verdict(start, deals, every, small, effort.exact_states)
+            if decided == search.WON:
+                return 1.0
+            if not effort.for_money:
+                return 0.0 if decided == search.LOST else 0.5
+        count = list_choices(
+            start,
+            deals,
+            every,
+            effort.is_free,
+            is_first,
+            tools,
+            effort.roll_quota,
+            effort.roll_more,
+        )
+        if count == 0:
+            if effort.for_money:
+                return play_all_up(start[0], deals[0], every, node[0]) / 52
+            return 0.0
+        best = best_by_weights(tools[3], count, weights)
+        take_choice(start[0], deals[0], every, tools, best)
+
+
+@inlined
+def _value(now, world, every, is_first, weights, tools, small, node, effort):
+    """What a world is worth after a choice."""
+    share, voted = 0.0, 0.5
+    if effort.verdict_states > 0:
+        share = effort.verdict_share
+        decided = verdict(now, world, every, small, effort.verdict_states)
+        if decided == search.LOST:
+            return 0.0
+        if decided == search.WON:
+            voted = 1.0
+        if share >= 1.0:
+            return voted
+    rolled = roll_out(now, world, every, is_first, weights, tools, small, node, effort)
+    return share * voted + (1.0 - share) * rolled
+
+
+@inlined
+def compare_choices(
+    games,
+    terms,
+    every,
+    seed,
+    weights,
+    roll_weights,
+    top,
+    tools,
+    small,
+    worlds,
+    now,
+    node,
+    scores,
+    effort,
+):
+    """Choose a plan. Returns its place in top[0][5], -1 if there is none.
+
+    Args:
+        games: the record of what the player sees.
+        terms: the rules record.
+        every: `every_table` of the draw count.
+        seed: uint64, of the worlds.
+        weights: of the prior.
+        roll_weights: of the choice within a world.
+        top: a `room` for the plans compared.
+        tools: a `room` for the play within a world.
+        small: a table and so on for short searches.
+        worlds: `room_for_worlds`.
+        now: `STATE`[1].
+        node: `NODE`[1].
+        scores: float64[2, MAX_PLANS], scratch.
+        effort: an `Effort`.
+    """
+    scratch, states, deals = worlds
+    is_first = draw_worlds(games, terms, seed, scratch, states, deals)
+    features = top[3]
+    count = list_choices(
+        states[:1], deals[:1], every, effort.is_free, is_first, top, effort.quota, effort.more
+    )
+    if count <= 1:
+        return count - 1
+    priors, sums = scores[0], scores[1]
+    for k in range(count):
+        prior = 0.0
+        for f in range(weights.shape[0]):
+            prior += weights[f] * features[k, f]
+        priors[k] = prior
+        sums[k] = 0.0
+    order = np.argsort(-priors[:count])
+    alive = min(count, effort.plans)
+    best_prior = priors[order[0]]
+    # Each round halves the plans and doubles the worlds, up to all of them.
+    rounds = 1
+    while (alive >> rounds) > 1:
+        rounds += 1
+    done = 0
+    for r in range(rounds):
+        until = max(effort.worlds >> (rounds - 1 - r), 1)
+        for a in range(alive):
+            k = order[a]
+            for w in range(done, until):
+                now[0] = states[w]
+                take_choice(now[0], deals[w], every, top, k)
+                sums[k] += _value(
+                    now,
+                    deals[w : w + 1],
+                    every,
+                    is_first,
+                    roll_weights,
+                    tools,
+                    small,
+                    node,
+                    effort,
+                )
+        done = until
+        for a in range(1, alive):  # insertion sort by mean and prior
+            k = order[a]
+            score = sums[k] / done + effort.prior * (priors[k] - best_prior)
+            b = a - 1
+            while b >= 0:
+                other = order[b]
+                if sums[other] / done + effort.prior * (priors[other] - best_prior) >= score:
+                    break
+                order[b + 1] = other
+                b -= 1
+            order[b + 1] = k
+        alive = max(alive // 2, 2)
+    return order[0]
+
+
+@entry_point
+def choose_by_worlds(
+    memory,
+    games,
+    terms,
+    every,
+    streams,
+    weights,
+    roll_weights,
+    top,
+    tools,
+    small,
+    worlds,
+    now,
+    node,
+    scores,
+    effort,
+):
+    """The choice that does best in the worlds, for every row that thinks."""
+    for b in range(memory.shape[0]):
+        if memory[b].stage == THINKING:
+            streams[b] += GAMMA
+            chosen = compare_choices(
+                games[b : b + 1],
+                terms,
+                every,
+                mix(streams[b]),
+                weights,
+                roll_weights,
+                top,
+                tools,
+                small,
+                worlds,
+                now,
+                node,
+                scores,
+                effort,
+            )
+            take_plan(memory[b], top[0], chosen)
+
+
+class ByWorlds:
+    """Chooses the plan that does best in worlds drawn at random.
+
+    Args:
+        rules: of the game.
+        weights: float64[NUM_FEATURES], of the choice among plans that comes before.
+        roll_weights: float64[NUM_FEATURES], of the choice within a world.
+        effort: how much is looked at; what it says of the rules is filled in.
+    """
+
+    def __init__(
+        self, rules: KlondikeRules, weights: np.ndarray, roll_weights: np.ndarray, effort: Effort
+    ) -> None:
+        self._weights, self._roll_weights = weights, roll_weights
+        self._effort = effort._replace(
+            is_free=rules.passes is None, for_money=rules.scoring == "vegas"
+        )
+        self._every = every_table(rules.draw_count)
+        looks_further = bool(roll_weights[NUM_SHALLOW:NUM_FREE].any())
+        self._tools = (
+            room(MAX_NODES, SECOND_NODES),
+            room(ROLL_NODES, SECOND_NODES if looks_further else 1),
+            room_to_search(ROLL_ENTRIES),
+            room_for_worlds(effort.worlds),
+            np.zeros(1, dtype=STATE),
+            np.zeros(1, dtype=NODE),
+            np.zeros((2, MAX_PLANS)),
+        )
+        self._streams = np.zeros(0, dtype=np.uint64)
+
+    def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
+        choose_by_worlds(
+            memory,
+            games,
+            terms,
+            self._every,
+            self._streams,
+            self._weights,
+            self._roll_weights,
+            *self._tools,
+            self._effort,
+        )
+
+    def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        if len(rows) and rows.max() >= len(self._streams):
+            self._streams = np.resize(self._streams, rows.max() + 1)
+        self._streams[rows] = seeds

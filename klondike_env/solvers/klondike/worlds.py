@@ -1,0 +1,92 @@
+"""Worlds: guesses of where the cards lie that a player has not seen, as compact states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from klondike_env.cards import FACE_DOWN, NUM_CARDS
+from klondike_env.compiled import entry_point, inlined
+from klondike_env.deals import mix
+from klondike_env.games.klondike.layout import MAX_HEIGHT, MAX_HIDDEN, PILES, SUITS
+from klondike_env.games.klondike.layout import STATE as GAME
+from klondike_env.solvers.klondike.compact import DEAL, ONE, STATE, ZERO, U, read_game
+
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+def room_for_worlds(count: int) -> tuple[Any, ...]:
+    """What `draw_worlds` works in and writes: a game, `STATE`[count + 1], `DEAL`[count + 1]."""
+    return (
+        np.zeros(1, dtype=GAME),
+        np.zeros(count + 1, dtype=STATE),
+        np.zeros(count + 1, dtype=DEAL),
+    )
+
+
+@inlined
+def seen_cards(game):
+    """The cards that a record of what a player sees shows, as bits by card + 1."""
+    seen = ZERO
+    for i in range(PILES):
+        for k in range(np.int64(game.face_down[i]), np.int64(game.height[i])):
+            seen |= ONE << U(game.tableau[U(MAX_HEIGHT * i + k)])
+    for k in range(np.int64(game.talon_size)):
+        seen |= ONE << U(game.talon[k])
+    for s in range(SUITS):
+        for rank in range(np.int64(game.foundations[s])):
+            seen |= ONE << U(13 * s + rank + 1)
+    return seen
+
+
+@inlined
+def _draw(left, size, number):
+    """Take one of the cards that are left, by a random number: the card and how many are left."""
+    # The product of 32 random bits and a size below 2**6 has a bias below 2**-26.
+    at = np.int64(((number >> U(32)) * U(size)) >> U(32))
+    card = left[at]
+    left[at] = left[size - 1]
+    return card, size - 1
+
+
+@entry_point
+def draw_worlds(games, terms, seed, scratch, states, deals):
+    """Fill worlds with the unseen cards, every order of them as likely as any other.
+
+    Args:
+        games: the record of what the player sees, unseen stock cards as FACE_DOWN.
+        terms: the rules record.
+        seed: uint64.
+        scratch: a record of a game.
+        states: `STATE`[K + 1], written but for the last, which is zeros.
+        deals: `DEAL`[K + 1], the same.
+
+    Returns:
+        Whether some card of the stock is unseen.
+    """
+    unseen = np.empty(64, dtype=np.int64)
+    blank = states.shape[0] - 1
+    is_first = False
+    for w in range(blank):
+        seen, size = seen_cards(games[0]), 0
+        for card in range(1, NUM_CARDS + 1):
+            if (seen >> U(card)) & ONE == ZERO:
+                unseen[size] = card
+                size += 1
+        scratch[0] = games[0]
+        game = scratch[0]
+        for i in range(PILES):
+            for k in range(np.int64(game.face_down[i])):
+                seed += GAMMA
+                card, size = _draw(unseen, size, mix(seed))
+                game.hidden[U(MAX_HIDDEN * i + k)] = card
+        for k in range(np.int64(game.talon_size)):
+            if np.int64(game.talon[k]) == FACE_DOWN:
+                is_first = True
+                seed += GAMMA
+                card, size = _draw(unseen, size, mix(seed))
+                game.talon[k] = card
+        states[w], deals[w] = states[blank], deals[blank]
+        read_game(game, terms[0], states[w], deals[w])
+    return is_first
