@@ -34,7 +34,8 @@ def natural_step(gradient: np.ndarray, fisher: np.ndarray, nats: float) -> np.nd
     fisher = np.triu(fisher) + np.triu(fisher, 1).T
     fisher = fisher + np.eye(size) * (1e-3 * np.trace(fisher) / size + 1e-8)
     direction = np.linalg.solve(fisher, gradient)
-    step: np.ndarray = direction * np.sqrt(2 * nats / max(gradient @ direction, 1e-12))
+    length = float(gradient @ direction)
+    step: np.ndarray = direction * np.sqrt(2 * nats / max(length, 1e-12))
     return step
 
 

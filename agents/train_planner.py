@@ -267,7 +267,8 @@ def train(
     weights = np.array([START.get(name, 0.0) for name in FEATURES]) * player.used
     average = weights
     validation = player.load(np.array(suite("validation", validation_games)))
-    best, best_result = weights, {"worth": -1.0}
+    best, best_value = weights, -1.0
+    best_result: dict[str, Any] = {}
     begun = time.perf_counter()
     for update in range(1, updates + 1):
         numbers = rng.integers(FIRST_STREAM_NUMBER, 2**63, size=deals_per_update)
@@ -287,8 +288,8 @@ def train(
         if update % validate_every == 0 or update == updates:
             value = float(player.play(validation, average, None)[0].mean())
             line += f"; validation {value:.4f}, {validation_games} games"
-            if value > best_result["worth"]:
-                best = average
+            if value > best_value:
+                best, best_value = average, value
                 best_result = {
                     "suite": "validation",
                     "games": validation_games,

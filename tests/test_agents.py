@@ -15,14 +15,29 @@ import klondike_env
 from agents import AGENTS, make_agent
 from agents.features import FEATURES
 from agents.guide import WEIGHTS, load_weights
+from agents.plan_agent import weights_name
+from agents.search import Fast, Hop, Search
+from agents.uct import Uct
 from klondike_env import KlondikeRules, verdicts
 from klondike_env.games.klondike.moves import move_text
 from klondike_env.games.klondike.rules import PRESETS
+from klondike_env.solvers.klondike.choice import FEATURES as PLAN_FEATURES
 from tests.lockstep import random_rules
 from tests.reference.building import whole_position
 from tests.test_laws import make, play_on, shuffle_unseen
 
 STEPS = 400
+
+
+def quick_agent(name: str, rules: KlondikeRules) -> Any:
+    """An agent by name, one that searches with little effort."""
+    if name in ("search", "search-fast", "hop"):
+        agent_class = {"search": Search, "search-fast": Fast, "hop": Hop}[name]
+        effort = agent_class(rules).effort
+        return agent_class(rules, effort._replace(worlds=2, plans=3, more=100))
+    if name == "uct":
+        return Uct(rules, trees=1, trajectories=8)
+    return make_agent(name, rules)
 
 
 def can_play(name: str, rules: KlondikeRules) -> bool:
@@ -43,7 +58,7 @@ PLAYED = [
 
 def choose(name: str, rules: KlondikeRules, position: dict[str, Any], seed: int = 0) -> str:
     """The move that an agent plays in a position, as text."""
-    agent = make_agent(name, rules)
+    agent = quick_agent(name, rules)
     agent.reset(1, seed)
     env = make(rules, agent.actions)
     observation, info = env.reset(options={"position": position})
@@ -57,13 +72,20 @@ def test_what_agents_cannot_play_they_refuse_in_one_line() -> None:
     played = {name: {env_id for other, env_id in PLAYED if other == name} for name in AGENTS}
     thoughtful = {"Klondike-Thoughtful-Draw3-v0", "Klondike-Thoughtful-Draw1-v0"}
     assert played.pop("solver") == thoughtful
-    assert played.pop("plan") == {"Klondike-Draw3-v0", "Klondike-Draw1-v0"}
+    hidden = set(klondike_env.ENV_IDS) - thoughtful
+    by_plans = hidden - {"Klondike-Bicycle-v0", "Klondike-Strict-v0"}
+    for name in ("planner", "search", "search-fast"):
+        assert played.pop(name) == by_plans
+    for name in ("plan", "hop", "uct"):
+        assert played.pop(name) == {env_id for env_id in by_plans if not PRESETS[env_id].passes}
     assert played.pop("ppo") == {name for name, rules in PRESETS.items() if rules.allows_reach}
     assert all(ids == set(klondike_env.ENV_IDS) for ids in played.values())
     with pytest.raises(ValueError, match=r"^agent 'solver' needs all cards known.*$"):
         make_agent("solver", PRESETS["Klondike-Draw3-v0"])
     with pytest.raises(ValueError, match=r"^agent 'plan' cannot play these rules: plans need .*$"):
-        make_agent("plan", PRESETS["Klondike-Vegas-v0"])
+        make_agent("plan", PRESETS["Klondike-Strict-v0"])
+    with pytest.raises(ValueError, match=r"^agent 'hop' cannot .* it needs unlimited passes"):
+        make_agent("hop", PRESETS["Klondike-Vegas-v0"])
     with pytest.raises(ValueError, match=r"^agent 'ppo' cannot play these rules: its policies .*$"):
         make_agent("ppo", PRESETS["Klondike-Vegas-v0"])
     with pytest.raises(ValueError, match=r"^agent 'plan' .* use the solver$"):
@@ -73,7 +95,7 @@ def test_what_agents_cannot_play_they_refuse_in_one_line() -> None:
 @pytest.mark.parametrize(("name", "env_id"), PLAYED)
 def test_every_agent_plays_its_ids_legally(name: str, env_id: str) -> None:
     """An illegal action would raise."""
-    agent = make_agent(name, PRESETS[env_id])
+    agent = quick_agent(name, PRESETS[env_id])
     result = klondike_env.evaluate(
         agent, env_id, klondike_env.deals.suite("validation", 30), max_episode_steps=STEPS
     )
@@ -90,7 +112,7 @@ def test_every_agent_plays_odd_rules_legally(name: str) -> None:
         played += 1
         if played > 12:
             break
-        agent = make_agent(name, rules)
+        agent = quick_agent(name, rules)
         if name == "solver":
             agent.max_states = 20_000
         result = klondike_env.evaluate(
@@ -246,15 +268,21 @@ def test_a_batch_plays_as_its_rows_do_alone() -> None:
 
 class TestWeights:
     def test_every_shipped_file_fits_and_says_where_it_comes_from(self) -> None:
-        files = sorted(WEIGHTS.glob("*.json"))
-        assert {file.stem for file in files} == {
-            f"guide-{actions}-draw{draw}" for actions in ("reach", "turn") for draw in (1, 3)
+        guides = {f"guide-{actions}-draw{draw}" for actions in ("reach", "turn") for draw in (1, 3)}
+        plans = {
+            weights_name(kind, rules)
+            for kind in ("planner", "rollout")
+            for rules in PRESETS.values()
         }
+        files = sorted(WEIGHTS.glob("*.json"))
+        assert {file.stem for file in files} == guides | plans
         for file in files:
-            assert load_weights(file).shape == (len(FEATURES),)
             record = json.loads(file.read_text(encoding="utf-8"))
+            is_guide = file.stem in guides
+            assert tuple(record["weights"]) == (FEATURES if is_guide else PLAN_FEATURES)
+            module = "train_guide" if is_guide else "train_planner"
             assert record["validation"]["suite"] == "validation"
-            assert record["command"].startswith("python -m agents.train_guide --env ")
+            assert record["command"].startswith(f"python -m agents.{module} --env ")
             assert "2^32" in record["deals"]
 
     def test_a_file_of_other_features_is_refused_by_name(self, tmp_path: Path) -> None:
@@ -304,13 +332,24 @@ def test_training_improves_and_repeats() -> None:
     assert result["win_rate"] > 0.3
 
 
-@pytest.mark.parametrize("env_id", ["Klondike-Draw1-v0", "Klondike-Draw3-v0"])
-def test_plan_plays_the_same_in_any_company(env_id: str) -> None:
-    deals = klondike_env.deals.suite("validation", 40)
+@pytest.mark.parametrize(
+    ("name", "env_id"),
+    [
+        ("plan", "Klondike-Draw1-v0"),
+        ("planner", "Klondike-Draw3-v0"),
+        ("search", "Klondike-Draw3-v0"),
+        ("search", "Klondike-Vegas-v0"),
+        ("uct", "Klondike-Draw1-v0"),
+    ],
+)
+def test_agents_by_plans_play_the_same_in_any_company(name: str, env_id: str) -> None:
+    deals = klondike_env.deals.suite("validation", 20)
     records = []
-    for num_envs in (3, 7, 40):
-        agent = make_agent("plan", PRESETS[env_id])
-        result = klondike_env.evaluate(agent, env_id, deals, num_envs=num_envs, seed=num_envs)
+    for num_envs in (1, 7, 20):
+        agent = quick_agent(name, PRESETS[env_id])
+        result = klondike_env.evaluate(
+            agent, env_id, deals, num_envs=num_envs, seed=3, max_episode_steps=500
+        )
         records.append([(game.outcome, game.steps) for game in result.records])
     assert records[0] == records[1] == records[2]
 

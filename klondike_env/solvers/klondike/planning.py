@@ -290,6 +290,9 @@ def room_to_search(entries: int) -> tuple[Any, ...]:
     )
 
 
+_SEEN = ("tableau", "foundations", "waste", "stock", "redeals_left")
+
+
 class PlanPlayer:
     """Plays the plans that a chooser picks, in many games side by side.
 
@@ -338,11 +341,11 @@ class PlanPlayer:
     def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
         """One action a row: int64[B]."""
         actions = np.empty(len(action_masks), dtype=np.int64)
-        seen = tuple(
-            observations[key]
-            for key in ("tableau", "foundations", "waste", "stock", "redeals_left")
-        )
-        if prepare(*seen, self._rules, *self._tools, self._games, self._memory):
-            self._chooser.choose(self._memory, self._games, self._rules)
-        follow(*seen, action_masks, self._rules, self._game, self._memory, actions)
+        memory, games, rules = self._memory, self._games, self._rules
+        seen = tuple(observations[key] for key in _SEEN)
+        of_prepare: tuple[Any, ...] = (*seen, rules, *self._tools, games, memory)
+        if prepare(*of_prepare):
+            self._chooser.choose(memory, games, rules)
+        of_follow: tuple[Any, ...] = (*seen, action_masks, rules, self._game, memory, actions)
+        follow(*of_follow)
         return actions
