@@ -53,10 +53,13 @@ class Agent:
         actions: the action set that the agent plays with, ``turn`` or ``reach``.
         rules: the rules that it plays under.
         needs_all_cards: whether it plays only where every card is known.
+        plays_alone: whether it thinks so long about a move that batches gain nothing; comparisons
+            then play its games one at a time.
     """
 
     actions: str = "turn"
     needs_all_cards: ClassVar[bool] = False
+    plays_alone: ClassVar[bool] = False
 
     def __init__(self, rules: KlondikeRules | None = None) -> None:
         self.rules = KlondikeRules() if rules is None else rules

@@ -37,6 +37,7 @@ class Search(PlanAgent):
     """
 
     name = "search"
+    plays_alone = True
 
     def __init__(self, rules: KlondikeRules | None = None, effort: Effort = DEFAULT) -> None:
         self.effort = effort

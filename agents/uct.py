@@ -23,6 +23,7 @@ class Uct(PlanAgent):
     """
 
     name = "uct"
+    plays_alone = True
     check = staticmethod(check_free)
 
     def __init__(

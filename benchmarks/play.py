@@ -29,6 +29,8 @@ from klondike_env.records import Record
 
 # Enough that no worker waits long for the last one, few enough to fill batches.
 CHUNKS_PER_WORKER = 4
+# Of games that are played one at a time.
+GAMES_OF_A_CHUNK = 4
 
 OnRecord = Callable[[GameRecord | Record], None]
 """Takes the result of each game; before it the game with its moves, where a job records them."""
@@ -84,9 +86,12 @@ class Players:
         if self._workers == 1:
             play_here(job, deals, on_record)
             return
-        _agent(job)  # compiles once, so that the workers find the compiled functions on disk
+        # Compiles once, so that the workers find the compiled functions on disk.
+        plays_alone = _plays_alone(_agent(job))
         self._start()
         size = math.ceil(len(deals) / (self._workers * CHUNKS_PER_WORKER))
+        if plays_alone:
+            size = min(size, GAMES_OF_A_CHUNK)
         for start in range(0, len(deals), size):
             self._tasks.put((job, deals[start : start + size]))
         for _ in range(len(deals) * (2 if job.records else 1)):
@@ -118,19 +123,25 @@ class Players:
 
 def play_here(job: Job, deals: Sequence[int], on_record: OnRecord) -> None:
     """Play in this process."""
-    guarded = _Guarded(_agent(job), job, deals)
+    agent = _agent(job)
+    guarded = _Guarded(agent, job, deals)
     try:
         evaluate(
             guarded,
             job.env_id,
             deals,
-            num_envs=min(job.batch, len(deals)),
+            num_envs=1 if _plays_alone(agent) else min(job.batch, len(deals)),
             seed=job.seed,
             progress=on_record,
             records=on_record if job.records else None,
         )
     except IllegalMoveError as error:
         raise AgentError(f"agent {job.agent} played an illegal action: {error}") from None
+
+
+def _plays_alone(agent: Any) -> bool:
+    """Whether an agent thinks so long that a batch would only blur the seconds of its games."""
+    return bool(getattr(agent, "plays_alone", False))
 
 
 class _Guarded:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from scipy import stats
@@ -29,6 +30,7 @@ class Summary:
     mean_moves: float
     mean_moves_of_wins: float | None
     seconds: float
+    median_seconds: float
     steps_per_second: float | None
     games_per_second: float | None
 
@@ -68,6 +70,7 @@ def summarize(records: Sequence[GameRecord], confidence: float = 0.95) -> Summar
         mean_moves=result.mean_steps,
         mean_moves_of_wins=result.mean_steps_of_wins,
         seconds=seconds,
+        median_seconds=median(record.seconds for record in records),
         steps_per_second=steps / seconds if seconds > 0 else None,
         games_per_second=result.games / seconds if seconds > 0 else None,
     )

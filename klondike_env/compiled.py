@@ -68,14 +68,17 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
 
 _LIBRARY = Path(__file__).parent
+_ABOVE_KERNELS = {"cli.py", "envs", "evaluation.py", "formats", "play", "records.py", "rendering"}
+"""Parts of the library that import kernels but from which no kernel imports."""
 
 
 @functools.cache
 def _digest(folder: Path) -> str:
-    """Of the sources in a folder."""
+    """Of the sources in a folder that kernels may import."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
-        digest.update(path.read_bytes())
+        if path.relative_to(folder).parts[0] not in _ABOVE_KERNELS:
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from klondike_env.compiled import _ABOVE_KERNELS
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("klondike_env", "agents", "benchmarks")
 
@@ -135,3 +137,18 @@ def test_the_reader_of_imports_sees_what_it_should() -> None:
     everything, eager = (set(imports("benchmarks.report", when_imported=w)) for w in (False, True))
     assert "matplotlib.figure" in everything - eager  # imported in a function
     assert "benchmarks.compare" not in everything  # imported for its types only
+
+
+def test_no_kernel_imports_what_the_cache_of_kernels_leaves_out() -> None:
+    """An edit there must not leave stale machine code behind."""
+    left_out = {f"klondike_env.{part.removesuffix('.py')}" for part in _ABOVE_KERNELS}
+    todo = [
+        module
+        for module, path in SOURCES.items()
+        if is_within(module, "klondike_env")
+        and "klondike_env.compiled import" in path.read_text(encoding="utf-8")
+    ]
+    assert len(todo) > 5
+    for module in todo:
+        for name in imports(module):
+            assert not any(is_within(name, part) for part in left_out), f"{module} imports {name}"

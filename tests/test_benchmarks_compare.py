@@ -32,7 +32,14 @@ def result(folder: Path) -> dict[str, Any]:
 def without_speed(value: Any) -> Any:
     """The result without what depends on the clock or on where files lie."""
     if isinstance(value, dict):
-        hidden = {"seconds", "steps_per_second", "games_per_second", "games_file", "config"}
+        hidden = {
+            "seconds",
+            "median_seconds",
+            "steps_per_second",
+            "games_per_second",
+            "games_file",
+            "config",
+        }
         return {key: without_speed(item) for key, item in value.items() if key not in hidden}
     return [without_speed(item) for item in value] if isinstance(value, list) else value
 

@@ -45,6 +45,7 @@ def test_scores_cards_and_speed() -> None:
     summary = summarize([game(0, "stuck", 30, -52, 0), game(1, "won", 70, 208, 52)])
     assert (summary.mean_score, summary.mean_foundation_cards) == (78, 26)
     assert (summary.seconds, summary.steps_per_second, summary.games_per_second) == (1, 100, 2)
+    assert summary.median_seconds == 0.5
 
 
 def test_mcnemar_against_a_table_worked_by_hand() -> None:
