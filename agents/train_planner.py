@@ -10,6 +10,7 @@ than it would at the table. Training starts from the rule of `plan`.
 from __future__ import annotations
 
 import argparse
+import queue
 import sys
 import time
 from collections.abc import Callable
@@ -21,13 +22,9 @@ import numpy as np
 
 from agents.plan_agent import WEIGHTS, weights_name
 from agents.policy_gradient import leave_one_out, natural_step, running_mean, write_weights
-from klondike_env.cards import NUM_CARDS, check_deck
+from klondike_env.cards import NUM_CARDS
 from klondike_env.compiled import entry_point
-from klondike_env.deals import FIRST_STREAM_NUMBER, deck, mix, suite
-from klondike_env.games.base import OWN_DECK
-from klondike_env.games.klondike import kernels
-from klondike_env.games.klondike.layout import STATE as GAME
-from klondike_env.games.klondike.layout import encode_rules
+from klondike_env.deals import FIRST_STREAM_NUMBER, mix, suite
 from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
 from klondike_env.solvers.klondike import search
 from klondike_env.solvers.klondike.choice import (
@@ -41,23 +38,22 @@ from klondike_env.solvers.klondike.choice import (
     unseen_places,
 )
 from klondike_env.solvers.klondike.compact import (
-    DEAL,
     ONE,
     STATE,
     ZERO,
     U,
-    compact,
     every_table,
     is_surely_won,
 )
 from klondike_env.solvers.klondike.lookahead import play_all_up, verdict
 from klondike_env.solvers.klondike.planning import MAX_NODES, PlanPlayer, room_to_search
 from klondike_env.solvers.klondike.plans import MAX_PLANS
-from klondike_env.solvers.klondike.worlds import GAMMA
+from klondike_env.solvers.klondike.worlds import GAMMA, deal_states
 
 KINDS = ("planner", "rollout")
 FISHER_SHARE = 4
 EXACT_STATES = 20_000
+PART = 256  # games that a thread plays at a time
 START = {
     "value": 5.0,
     "ends_up": 3.0,
@@ -165,31 +161,17 @@ class Player:
         if rules.passes is None:
             self.used[NUM_FREE:] = False
         second = SECOND_NODES if looks_further else 1
-        self.tools = [
-            (
+        self.free: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for _ in range(threads):
+            tools = (
                 room(MAX_NODES, second),
                 room_to_search(1 << 15),
                 np.zeros(1, dtype=STATE),
                 np.zeros(1, dtype=search.NODE),
                 np.zeros(MAX_PLANS),
             )
-            for _ in range(threads)
-        ]
+            self.free.put(tools)
         self.pool = ThreadPoolExecutor(threads)
-
-    def load(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The compact states (`STATE`[M]) and deals (`DEAL`[M]) of deal numbers."""
-        states, deals = np.zeros(len(numbers), STATE), np.zeros(len(numbers), DEAL)
-        terms = encode_rules(self.rules, "turn")
-        games, rows, own = (
-            np.zeros(1, dtype=GAME),
-            np.zeros(1, dtype=np.int64),
-            np.array([OWN_DECK]),
-        )
-        for k, number in enumerate(numbers):
-            kernels.start(games, rows, own, check_deck(deck(int(number)))[None], terms)
-            states[k : k + 1], deals[k : k + 1] = compact(games, terms)
-        return states, deals
 
     def play(
         self, loaded: tuple[np.ndarray, np.ndarray], weights: np.ndarray, seeds: np.ndarray | None
@@ -201,14 +183,15 @@ class Player:
             information of all games (float64[F, F]).
         """
         states, deals = loaded
-        size, threads = len(states), len(self.tools)
+        size = len(states)
         worth, gradients = np.zeros(size), np.zeros((size, len(weights)))
-        fishers = np.zeros((threads, len(weights), len(weights)))
         drawn = np.zeros(size, dtype=np.uint64) if seeds is None else seeds
 
-        def part(t: int) -> None:
-            rows = slice(size * t // threads, size * (t + 1) // threads)
-            tools, exact, now, node, scores = self.tools[t]
+        def part(first: int) -> np.ndarray:
+            rows = slice(first, first + PART)
+            fisher = np.zeros((len(weights), len(weights)))
+            tools = self.free.get()
+            room_of_plans, exact, now, node, scores = tools
             play_games(
                 states[rows],
                 deals[rows],
@@ -216,7 +199,7 @@ class Player:
                 weights,
                 seeds is not None,
                 drawn[rows],
-                tools,
+                room_of_plans,
                 exact,
                 now,
                 node,
@@ -226,13 +209,15 @@ class Player:
                 self.more,
                 scores,
                 gradients[rows],
-                fishers[t],
+                fisher,
                 worth[rows],
             )
+            self.free.put(tools)
+            return fisher
 
-        for task in [self.pool.submit(part, t) for t in range(threads)]:
-            task.result()
-        return worth, gradients, fishers.sum(0)
+        # Parts of one size, added up in order: the sums do not depend on the number of threads.
+        fishers = self.pool.map(part, range(0, size, PART))
+        return worth, gradients, sum(fishers, np.zeros((len(weights), len(weights))))
 
 
 def train(
@@ -266,13 +251,13 @@ def train(
     rng = np.random.default_rng(seed)
     weights = np.array([START.get(name, 0.0) for name in FEATURES]) * player.used
     average = weights
-    validation = player.load(np.array(suite("validation", validation_games)))
+    validation = deal_states(suite("validation", validation_games), player.rules)
     best, best_value = weights, -1.0
     best_result: dict[str, Any] = {}
     begun = time.perf_counter()
     for update in range(1, updates + 1):
         numbers = rng.integers(FIRST_STREAM_NUMBER, 2**63, size=deals_per_update)
-        states, deals = player.load(numbers)
+        states, deals = deal_states(numbers.tolist(), player.rules)
         loaded = np.repeat(states, games_per_deal), np.repeat(deals, games_per_deal)
         seeds = rng.integers(2**64, size=len(loaded[0]), dtype=np.uint64)
         worth, gradients, fisher = player.play(loaded, weights, seeds)

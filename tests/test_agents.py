@@ -362,3 +362,25 @@ def test_solver_wins_what_can_be_won() -> None:
     known = verdicts.load("validation", PRESETS[env_id]).verdict[:60]
     won = [game.outcome == "won" for game in result.records]
     assert won == (known == verdicts.WINNABLE).tolist()
+
+
+@pytest.mark.parametrize("env_id", ["Klondike-Draw1-v0", "Klondike-VegasDraw3-v0"])
+def test_training_the_choice_of_plans_repeats_on_any_number_of_threads(env_id: str) -> None:
+    from agents.train_planner import Player, train
+
+    settings: dict[str, Any] = {
+        "updates": 2,
+        "deals_per_update": 80,
+        "games_per_deal": 4,
+        "step_size": 0.3,
+        "validation_games": 100,
+        "validate_every": 2,
+        "progress": lambda line: None,
+    }
+    found = []
+    for threads, seed in ((1, 5), (2, 5), (2, 6)):
+        player = Player(PRESETS[env_id], "rollout", 3, 50, threads)
+        weights, result = train(player, seed=seed, **settings)
+        found.append(weights.tolist())
+        assert result["worth"] > (0.5 if env_id == "Klondike-Draw1-v0" else 0.1)
+    assert found[0] == found[1] != found[2]
