@@ -144,6 +144,7 @@ def test_evaluation_counts_whole_games_without_a_warning() -> None:
             return sample_actions(envs.env_method("action_masks").view(np.int8), rng), None
 
     envs = bridge(2, max_episode_steps=LIMIT)
+    envs.seed(3)  # no game of these gets stuck before the limit
     _, lengths = evaluate_policy(Random(), envs, n_eval_episodes=4, return_episode_rewards=True)  # type: ignore[arg-type]
     assert lengths == [LIMIT] * 4
 
