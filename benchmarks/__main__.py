@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 try:
-    from benchmarks import compare, solvers, throughput, winnable
+    from benchmarks import compare, solvers, strength, throughput, winnable
     from benchmarks.errors import AgentError, UserError
 except ModuleNotFoundError as error:
     sys.exit(f"error: {error.name} is not installed: pip install --editable '.[benchmarks]'")
@@ -17,15 +17,17 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     "throughput": throughput.main,
     "solvers": solvers.main,
     "winnable": winnable.main,
+    "strength": strength.main,
 }
 
 USAGE = """\
-usage: python -m benchmarks {compare,throughput,solvers,winnable} [options]
+usage: python -m benchmarks {compare,throughput,solvers,winnable,strength} [options]
 
   compare     play agents on the same deals: win rates, intervals, paired tests
   throughput  steps per second, beside the other simulators that are installed
   solvers     deals decided per second, beside another solver if it is installed
   winnable    how many deals can be won with all cards known
+  strength    win rate against seconds a game, beside published results
 
 'python -m benchmarks compare --help' lists a command's options."""
 
