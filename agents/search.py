@@ -13,18 +13,18 @@ from klondike_env.solvers.klondike.lookahead import ByWorlds, Effort
 from klondike_env.solvers.klondike.planning import Chooser
 
 DEFAULT = Effort(
-    worlds=64,
-    plans=16,
+    worlds=128,
+    plans=12,
     quota=6,
     more=1_000,
     roll_quota=3,
-    roll_more=100,
+    roll_more=30,
     exact_states=2_000,
     verdict_states=0,
     verdict_share=0.0,
-    prior=0.02,
+    prior=0.004,
 )
-FAST = DEFAULT._replace(worlds=16, plans=6)
+FAST = DEFAULT._replace(worlds=32, plans=4, prior=0.01)
 VOTES = DEFAULT._replace(worlds=16, verdict_states=1_000, verdict_share=1.0, prior=0.001)
 
 
