@@ -16,7 +16,7 @@ from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
 if TYPE_CHECKING:
     from klondike_env import deals
     from klondike_env.evaluation import evaluate
-    from klondike_env.games.klondike.worlds import determinize
+    from klondike_env.games.klondike.determinize import determinize
     from klondike_env.sampling import sample_actions
 
 __version__ = "0.1.0"
@@ -39,7 +39,7 @@ register_all()
 
 # What needs the compiler is imported when it is first asked for.
 _LAZY = {
-    "determinize": "klondike_env.games.klondike.worlds",
+    "determinize": "klondike_env.games.klondike.determinize",
     "evaluate": "klondike_env.evaluation",
     "sample_actions": "klondike_env.sampling",
 }

@@ -236,30 +236,6 @@ def test_copies_pickles_and_states_go_on_alike() -> None:
         env.unwrapped.set_state(np.zeros(3))
 
 
-def test_rendering_needs_neither_display_nor_unicode() -> None:
-    code = """
-import gymnasium as gym, klondike_env, sys
-env = gym.make("Klondike-Draw3-v0", render_mode="ansi")
-env.reset(seed=1)
-env.step(0)
-print(env.render())
-env.close()
-env.close()
-assert not {"pygame", "tkinter", "matplotlib", "torch"} & set(sys.modules)
-"""
-    environment = {key: value for key, value in os.environ.items() if key != "DISPLAY"}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=ROOT,
-        env={**environment, "LANG": "C", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "stock (21)" in done.stdout
-
-
 def test_the_board_s_fan_shows_the_whole_waste() -> None:
     piles = ["9H", "*", "*", "*", "*", "*", "*"]
     position = whole_position(piles, waste="4S JD 8C", rest_to_stock=12)

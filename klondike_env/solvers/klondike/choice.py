@@ -28,6 +28,7 @@ from klondike_env.solvers.klondike.compact import (
     VACATE,
     ZERO,
     U,
+    at_places,
     every_table,
     lowest,
     open_cards,
@@ -99,7 +100,7 @@ class FeatureIndex(NamedTuple):
     up_total: int
     up_lowest: int
     up_spread: int
-    twin_hosted: int  # the two cards of a rank and colour both hosting, and so on
+    twin_hosted: int  # cards whose twin, of their rank and colour, is face up as they are
     # A second plan, from the position after it.
     next_none: int
     next_value: int
@@ -129,9 +130,9 @@ FEATURES = FeatureIndex._fields
 """Names of the features, in order."""
 NUM_FEATURES = len(FEATURES)
 NUM_SHALLOW = F.next_none
-"""Features that need neither a second search nor a limit of passes."""
+"""The features from here to `NUM_FREE` need a second search."""
 NUM_FREE = F.ends_up
-"""Features that need no limit of passes."""
+"""The features from here on tell only where passes are limited."""
 SECOND_NODES = 256
 """Positions on the ways of the plans that follow a plan: most of a search is cut off there."""
 
@@ -192,13 +193,7 @@ def _describe_position(state, deal, every, row):
 
     at_hand, size = ZERO, 0
     if talon != ZERO:
-        places = reachable(state, deal, every)
-        cards = stock
-        while cards != ZERO:
-            card = lowest(cards)
-            cards ^= card
-            if (places >> U(deal.place[lowest_bit(card)])) & ONE != ZERO:
-                at_hand |= card
+        at_hand = at_places(stock, reachable(state, deal, every), deal)
         size = np.int64(popcount(talon))
     helpers = at_hand & land
     hosts = helpers | twins(helpers)
@@ -271,7 +266,7 @@ def describe_plans(count, deals, every, is_free, work, after, second, features):
         work: the workspace of `find_plans`.
         after: `STATE`[1], scratch.
         second: a workspace for the plans that follow each plan; with no room in it the features
-            from `NUM_SHALLOW` on are 0.
+            of such plans are 0.
         features: float64[plans or more, NUM_FEATURES].
     """
     states, plans = work[0], work[5]
@@ -367,12 +362,7 @@ def _hide_stock(state, deal, places):
     """Take the cards at unseen places out of a state, and the redeals: what can be planned with."""
     state.talon &= ~places
     state.redeals_left = ZERO
-    cards = state.stock
-    while cards != ZERO:
-        card = lowest(cards)
-        cards ^= card
-        if (places >> U(deal.place[lowest_bit(card)])) & ONE != ZERO:
-            state.stock ^= card
+    state.stock ^= at_places(state.stock, places, deal)
 
 
 @inlined

@@ -278,6 +278,18 @@ def this_pass(state, deal, every):
 
 
 @inlined
+def at_places(cards, places, deal):
+    """Those of some stock cards that lie at some talon places."""
+    left = cards
+    while left != ZERO:
+        card = lowest(left)
+        left ^= card
+        if (places >> U(deal.place[lowest_bit(card)])) & ONE == ZERO:
+            cards ^= card
+    return cards
+
+
+@inlined
 def reachable(state, deal, every):
     """Talon places that draws and redeals bring to the top of the waste; the talon is not empty."""
     if deal.is_open_stock:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from klondike_env.cards import NUM_CARDS
 from klondike_env.compiled import entry_point, inlined
 from klondike_env.deals import mix
 from klondike_env.games.klondike.layout import SUITS
@@ -55,6 +56,18 @@ quick; without room for more there is no plan."""
 ROLL_ENTRIES = 1 << 12
 
 
+class Aim(NamedTuple):
+    """What the rules say of a search.
+
+    Attributes:
+        is_free: whether the stock is free to look through.
+        for_money: whether cards on the foundations count, and not wins.
+    """
+
+    is_free: bool
+    for_money: bool
+
+
 class Effort(NamedTuple):
     """How much is looked at.
 
@@ -69,8 +82,6 @@ class Effort(NamedTuple):
         verdict_states: of the solver's look at the position after the plan; 0: none.
         verdict_share: of the value of a world that the solver wins.
         prior: worth of a point of the prior's score.
-        is_free: whether the stock is free to look through.
-        for_money: whether cards on the foundations count, and not wins.
     """
 
     worlds: int
@@ -83,8 +94,6 @@ class Effort(NamedTuple):
     verdict_states: int
     verdict_share: float
     prior: float
-    is_free: bool = True
-    for_money: bool = False
 
 
 @entry_point
@@ -117,13 +126,14 @@ def play_all_up(state, deal, every, node):
 
 
 @inlined
-def roll_out(start, deals, every, is_first, weights, tools, small, node, effort):
+def roll_out(start, deals, every, is_first, weights, rooms, aim, effort):
     """Play a world on from a position, which is changed, by a choice among plans.
 
     Returns:
         What the game is worth: 1 if won and else 0, or where money is played for the share of the
         cards that come to the foundations. A half is for a search that did not end.
     """
+    _, tools, small, _, _, node, _ = rooms
     while True:
         if is_surely_won(start[0], deals[0]):
             return 1.0
@@ -132,61 +142,46 @@ def roll_out(start, deals, every, is_first, weights, tools, small, node, effort)
             decided = verdict(start, deals, every, small, effort.exact_states)
             if decided == search.WON:
                 return 1.0
-            if not effort.for_money:
+            if not aim.for_money:
                 return 0.0 if decided == search.LOST else 0.5
         count = list_choices(
             start,
             deals,
             every,
-            effort.is_free,
+            aim.is_free,
             is_first,
             tools,
             effort.roll_quota,
             effort.roll_more,
         )
         if count == 0:
-            if effort.for_money:
-                return play_all_up(start[0], deals[0], every, node[0]) / 52
+            if aim.for_money:
+                return play_all_up(start[0], deals[0], every, node[0]) / NUM_CARDS
             return 0.0
         best = best_by_weights(tools[3], count, weights)
         take_choice(start[0], deals[0], every, tools, best)
 
 
 @inlined
-def _value(now, world, every, is_first, weights, tools, small, node, effort):
+def _value(now, world, every, is_first, weights, rooms, aim, effort):
     """What a world is worth after a choice."""
     share, voted = 0.0, 0.5
     if effort.verdict_states > 0:
         share = effort.verdict_share
-        decided = verdict(now, world, every, small, effort.verdict_states)
+        decided = verdict(now, world, every, rooms[2], effort.verdict_states)
         if decided == search.LOST:
             return 0.0
         if decided == search.WON:
             voted = 1.0
         if share >= 1.0:
             return voted
-    rolled = roll_out(now, world, every, is_first, weights, tools, small, node, effort)
+    rolled = roll_out(now, world, every, is_first, weights, rooms, aim, effort)
     return share * voted + (1.0 - share) * rolled
 
 
 @inlined
-def compare_choices(
-    games,
-    terms,
-    every,
-    seed,
-    weights,
-    roll_weights,
-    top,
-    tools,
-    small,
-    worlds,
-    now,
-    node,
-    scores,
-    effort,
-):
-    """Choose a plan. Returns its place in top[0][5], -1 if there is none.
+def compare_choices(games, terms, every, seed, weights, roll_weights, rooms, aim, effort):
+    """Choose a plan. Returns its place among the plans of rooms[0], -1 if there is none.
 
     Args:
         games: the record of what the player sees.
@@ -195,20 +190,15 @@ def compare_choices(
         seed: uint64, of the worlds.
         weights: of the prior.
         roll_weights: of the choice within a world.
-        top: a `room` for the plans compared.
-        tools: a `room` for the play within a world.
-        small: a table and so on for short searches.
-        worlds: `room_for_worlds`.
-        now: `STATE`[1].
-        node: `NODE`[1].
-        scores: float64[2, MAX_PLANS], scratch.
+        rooms: as `ByWorlds` makes them.
+        aim: an `Aim`.
         effort: an `Effort`.
     """
-    scratch, states, deals = worlds
+    top, _, _, (scratch, states, deals), now, _, scores = rooms
     is_first = draw_worlds(games, terms, seed, scratch, states, deals)
     features = top[3]
     count = list_choices(
-        states[:1], deals[:1], every, effort.is_free, is_first, top, effort.quota, effort.more
+        states[:1], deals[:1], every, aim.is_free, is_first, top, effort.quota, effort.more
     )
     if count <= 1:
         return count - 1
@@ -240,9 +230,8 @@ def compare_choices(
                     every,
                     is_first,
                     roll_weights,
-                    tools,
-                    small,
-                    node,
+                    rooms,
+                    aim,
                     effort,
                 )
         done = until
@@ -263,43 +252,17 @@ def compare_choices(
 
 @entry_point
 def choose_by_worlds(
-    memory,
-    games,
-    terms,
-    every,
-    streams,
-    weights,
-    roll_weights,
-    top,
-    tools,
-    small,
-    worlds,
-    now,
-    node,
-    scores,
-    effort,
+    memory, games, terms, every, streams, weights, roll_weights, rooms, aim, effort
 ):
     """The choice that does best in the worlds, for every row that thinks."""
     for b in range(memory.shape[0]):
         if memory[b].stage == THINKING:
             streams[b] += GAMMA
+            game, seed = games[b : b + 1], mix(streams[b])
             chosen = compare_choices(
-                games[b : b + 1],
-                terms,
-                every,
-                mix(streams[b]),
-                weights,
-                roll_weights,
-                top,
-                tools,
-                small,
-                worlds,
-                now,
-                node,
-                scores,
-                effort,
+                game, terms, every, seed, weights, roll_weights, rooms, aim, effort
             )
-            take_plan(memory[b], top[0], chosen)
+            take_plan(memory[b], rooms[0][0], chosen)
 
 
 class ByWorlds:
@@ -309,26 +272,25 @@ class ByWorlds:
         rules: of the game.
         weights: float64[NUM_FEATURES], of the choice among plans that comes before.
         roll_weights: float64[NUM_FEATURES], of the choice within a world.
-        effort: how much is looked at; what it says of the rules is filled in.
+        effort: how much is looked at.
     """
 
     def __init__(
         self, rules: KlondikeRules, weights: np.ndarray, roll_weights: np.ndarray, effort: Effort
     ) -> None:
         self._weights, self._roll_weights = weights, roll_weights
-        self._effort = effort._replace(
-            is_free=rules.passes is None, for_money=rules.scoring == "vegas"
-        )
+        self._aim = Aim(is_free=rules.passes is None, for_money=rules.scoring == "vegas")
+        self._effort = effort
         self._every = every_table(rules.draw_count)
         looks_further = bool(roll_weights[NUM_SHALLOW:NUM_FREE].any())
-        self._tools = (
-            room(MAX_NODES, SECOND_NODES),
-            room(ROLL_NODES, SECOND_NODES if looks_further else 1),
+        self._rooms = (
+            room(MAX_NODES, SECOND_NODES),  # for the plans compared
+            room(ROLL_NODES, SECOND_NODES if looks_further else 1),  # for the play within worlds
             room_to_search(ROLL_ENTRIES),
             room_for_worlds(effort.worlds),
             np.zeros(1, dtype=STATE),
             np.zeros(1, dtype=NODE),
-            np.zeros((2, MAX_PLANS)),
+            np.zeros((2, MAX_PLANS)),  # scores
         )
         self._streams = np.zeros(0, dtype=np.uint64)
 
@@ -341,7 +303,8 @@ class ByWorlds:
             self._streams,
             self._weights,
             self._roll_weights,
-            *self._tools,
+            self._rooms,
+            self._aim,
             self._effort,
         )
 

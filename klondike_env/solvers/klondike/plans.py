@@ -35,7 +35,7 @@ from klondike_env.solvers.klondike.compact import (
     spaces,
     twins,
 )
-from klondike_env.solvers.klondike.search import NODE, find_moves
+from klondike_env.solvers.klondike.search import NODE, find_moves, moves_of
 
 COSTS = np.zeros(6, dtype=np.int64)
 COSTS[[UP, REVEAL, VACATE, DRAW_UP, DRAW, BACK]] = (1, 1, 1, 2, 11, 6)
@@ -205,17 +205,7 @@ def find_plans(start, deals, every, work, quota, more, ends_with_stock):
                     break
                 find_moves(states[here], deal, every, node)
                 for kind in range(6):
-                    cards = node.ups
-                    if kind == REVEAL:
-                        cards = node.reveals
-                    elif kind == VACATE:
-                        cards = node.vacates
-                    elif kind == DRAW_UP:
-                        cards = node.draw_ups
-                    elif kind == DRAW:
-                        cards = node.draws
-                    elif kind == BACK:
-                        cards = node.backs
+                    cards = moves_of(node, kind)
                     total = cost + COSTS[kind]
                     while cards != ZERO:
                         card = lowest(cards)

@@ -52,6 +52,7 @@ from klondike_env.solvers.klondike.compact import (
     VACATE,
     ZERO,
     U,
+    at_places,
     is_surely_won,
     lowest,
     open_cards,
@@ -154,13 +155,7 @@ def find_moves(state, deal, every, node):
             onto &= ~opened & ((hosted << FOUR) | twins(state.face_up & next_up))
         wanted = stock & (next_up | onto)
         if wanted != ZERO:
-            places = reachable(state, deal, every)
-            cards = wanted
-            while cards != ZERO:
-                card = lowest(cards)
-                cards ^= card
-                if (places >> U(deal.place[lowest_bit(card)])) & ONE == ZERO:
-                    wanted ^= card
+            wanted = at_places(wanted, reachable(state, deal, every), deal)
             draw_ups = wanted & next_up
             draws = wanted & onto & ~(next_up if deal.takes_back else next_up & safe)
             cards = draw_ups & safe
@@ -194,6 +189,23 @@ def find_moves(state, deal, every, node):
     node.draws = draws
     node.backs = backs
     node.is_forced = ZERO
+
+
+@inlined
+def moves_of(node, kind):
+    """The cards that can move by one of the six kinds."""
+    cards = node.ups
+    if kind == REVEAL:
+        cards = node.reveals
+    elif kind == VACATE:
+        cards = node.vacates
+    elif kind == DRAW_UP:
+        cards = node.draw_ups
+    elif kind == DRAW:
+        cards = node.draws
+    elif kind == BACK:
+        cards = node.backs
+    return cards
 
 
 @inlined

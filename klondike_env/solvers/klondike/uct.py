@@ -3,7 +3,8 @@
 Each tree is grown by trajectories, each in a world of its own, so a move that turns a card up leads
 to as many positions as there are cards that it may turn up. A move that has not been tried from a
 position yet is tried first; from there the trajectory is played to its end by the authors' greedy
-order of moves. Trees vote by the mean return of each move.
+order of moves, but for taking back, which could go on for ever. A trajectory is won when every card
+has turned up. Trees vote by the mean return of each move.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from klondike_env.compiled import entry_point, inlined
 from klondike_env.deals import mix
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike.compact import (
-    BACK,
     DRAW,
     DRAW_UP,
     ONE,
@@ -29,7 +29,7 @@ from klondike_env.solvers.klondike.compact import (
     play,
 )
 from klondike_env.solvers.klondike.planning import HOPELESS, PLAYING, THINKING
-from klondike_env.solvers.klondike.search import NODE, find_moves
+from klondike_env.solvers.klondike.search import NODE, find_moves, moves_of
 from klondike_env.solvers.klondike.worlds import GAMMA, draw_worlds, room_for_worlds
 
 MAX_DEPTH = 128
@@ -45,29 +45,13 @@ def _identity(state):
     return mix(state.key ^ mix(state.face_up))
 
 
-@inlined
-def _moves_of(node, kind):
-    cards = node.ups
-    if kind == REVEAL:
-        cards = node.reveals
-    elif kind == VACATE:
-        cards = node.vacates
-    elif kind == DRAW_UP:
-        cards = node.draw_ups
-    elif kind == DRAW:
-        cards = node.draws
-    elif kind == BACK:
-        cards = node.backs
-    return cards
-
-
 @entry_point
 def list_moves(state, deals, every, node, scratch, path, depth, moves):
     """The moves of state[0] that repeat no position of the path. Returns how many."""
     find_moves(state[0], deals[0], every, node[0])
     count = 0
     for kind in range(6):
-        cards = _moves_of(node[0], kind)
+        cards = moves_of(node[0], kind)
         while cards != ZERO:
             card = lowest(cards)
             cards ^= card
