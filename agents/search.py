@@ -13,8 +13,8 @@ from klondike_env.solvers.klondike.lookahead import ByWorlds, Effort
 from klondike_env.solvers.klondike.planning import Chooser
 
 DEFAULT = Effort(
-    worlds=128,
-    plans=12,
+    worlds=192,
+    plans=16,
     quota=6,
     more=1_000,
     roll_quota=3,
@@ -22,7 +22,7 @@ DEFAULT = Effort(
     exact_states=2_000,
     verdict_states=0,
     verdict_share=0.0,
-    prior=0.004,
+    prior=0.001,
 )
 FAST = DEFAULT._replace(worlds=32, plans=4, prior=0.01)
 VOTES = DEFAULT._replace(worlds=16, verdict_states=1_000, verdict_share=1.0, prior=0.001)

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+import klondike_env
 from agents import make_agent
+from agents.search import DEFAULT, Search
 from klondike_env import KlondikeRules, determinize
 from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.rules import PRESETS
@@ -108,6 +110,46 @@ def test_compact_worlds_are_as_likely_too(env_id: str) -> None:
         assert state["stock"] & state["face_up"] == 0
     assert len(found) == 6
     assert chisquare(list(found.values())).pvalue > 0.001
+
+
+def test_in_a_group_of_worlds_every_card_lies_once_in_every_place() -> None:
+    agent = make_agent("planner", PRESETS["Klondike-Draw3-v0"])
+    env = make(agent.rules, agent.actions)
+    observation, info = env.reset(options={"deal": 3})
+    agent.reset(1, 0)
+    agent.act({key: array[None] for key, array in observation.items()}, info["action_mask"][None])
+    hidden = 21
+    room = room_for_worlds(2 * hidden)
+    rules = encode_rules(agent.rules, agent.actions)
+    draw_worlds(agent._player._games, rules, np.uint64(11), *room)
+    cards = room[2][:-1]["pile_cards"].reshape(2, hidden, 7, 8)
+    for group in cards:
+        orders = np.stack([[world[i, k] for i in range(7) for k in range(i)] for world in group])
+        assert len(np.unique(orders)) == hidden
+        for place in orders.T:
+            assert len(np.unique(place)) == hidden
+    assert not np.array_equal(cards[0], cards[1])
+
+
+@pytest.mark.parametrize("env_id", ["Klondike-Draw3-v0", "Klondike-Draw1-Pass1-v0"])
+def test_positions_met_again_change_no_choice(env_id: str) -> None:
+    """A position of a world is worth what it was when some other way led to it."""
+    played = []
+    for remembers in (True, False):
+        agent = Search(PRESETS[env_id], DEFAULT._replace(worlds=8, plans=4, more=100))
+        if not remembers:
+            known, path, used = agent._player._chooser._rooms[-1]
+            agent._player._chooser._rooms = (
+                *agent._player._chooser._rooms[:-1],
+                (known, path[:0], used),
+            )
+        games: list[Any] = []
+        klondike_env.evaluate(agent, env_id, range(3), num_envs=1, records=games.append)
+        played.append([game.moves for game in games])
+        assert all(played[-1])
+        used_up = agent._player._chooser._rooms[-1][2][0]
+        assert (used_up > 0) == remembers
+    assert played[0] == played[1]
 
 
 def _two_unseen_in_stock() -> dict[str, Any]:

@@ -54,6 +54,14 @@ ROLL_NODES = 1 << 13
 """Positions on the ways of the plans in a world: fewer than at the table, since small tables are
 quick; without room for more there is no plan."""
 ROLL_ENTRIES = 1 << 12
+KNOWN_POSITIONS = 1 << 16
+MOST_KNOWN = KNOWN_POSITIONS * 3 // 4
+MAX_PLANS_PLAYED = 64
+"""Of a game within a world, to be kept in the table of what its positions are worth."""
+
+UNUSED = -1
+KNOWN = np.dtype([("key", "u8"), ("world", "i4"), ("worth", "f4")])
+"""What a position of a world is worth; the world is UNUSED in an entry without one."""
 
 
 class Aim(NamedTuple):
@@ -126,24 +134,49 @@ def play_all_up(state, deal, every, node):
 
 
 @inlined
-def roll_out(start, deals, every, is_first, weights, rooms, aim, effort):
+def _recall(known, key, world):
+    """Where a position of a world is kept in the table, or where there is room for it."""
+    mask = U(known.shape[0] - 1)
+    at = mix(key + U(world)) & mask
+    while known[at].world != UNUSED and (known[at].world != world or known[at].key != key):
+        at = (at + ONE) & mask
+    return np.int64(at)
+
+
+@inlined
+def roll_out(start, deals, every, is_first, weights, rooms, aim, effort, world):
     """Play a world on from a position, which is changed, by a choice among plans.
+
+    A position that some way through the same world has come to before is worth what it was then.
 
     Returns:
         What the game is worth: 1 if won and else 0, or where money is played for the share of the
         cards that come to the foundations. A half is for a search that did not end.
     """
-    _, tools, small, _, _, node, _ = rooms
+    _, tools, small, _, _, node, _, (known, path, used) = rooms
+    worth, length = 0.0, 0
     while True:
         if is_surely_won(start[0], deals[0]):
-            return 1.0
+            worth = 1.0
+            break
         is_first = is_first and unseen_places(start[0], True) != ZERO
+        at = _recall(known, start[0].key, world)
+        if known[at].world != UNUSED:
+            worth = np.float64(known[at].worth)
+            break
+        if used[0] < MOST_KNOWN and length < path.shape[0]:
+            known[at].key, known[at].world = start[0].key, world
+            path[length] = at
+            length += 1
+            used[0] += 1
         if start[0].face_down <= ONE and not is_first:
             decided = verdict(start, deals, every, small, effort.exact_states)
             if decided == search.WON:
-                return 1.0
+                worth = 1.0
+                break
             if not aim.for_money:
-                return 0.0 if decided == search.LOST else 0.5
+                worth = 0.0 if decided == search.LOST else 0.5
+                break
         count = list_choices(
             start,
             deals,
@@ -156,26 +189,29 @@ def roll_out(start, deals, every, is_first, weights, rooms, aim, effort):
         )
         if count == 0:
             if aim.for_money:
-                return play_all_up(start[0], deals[0], every, node[0]) / NUM_CARDS
-            return 0.0
+                worth = play_all_up(start[0], deals[0], every, node[0]) / NUM_CARDS
+            break
         best = best_by_weights(tools[3], count, weights)
         take_choice(start[0], deals[0], every, tools, best)
+    for k in range(length):
+        known[path[k]].worth = worth
+    return worth
 
 
 @inlined
-def _value(now, world, every, is_first, weights, rooms, aim, effort):
+def _value(now, deal, every, is_first, weights, rooms, aim, effort, world):
     """What a world is worth after a choice."""
     share, voted = 0.0, 0.5
     if effort.verdict_states > 0:
         share = effort.verdict_share
-        decided = verdict(now, world, every, rooms[2], effort.verdict_states)
+        decided = verdict(now, deal, every, rooms[2], effort.verdict_states)
         if decided == search.LOST:
             return 0.0
         if decided == search.WON:
             voted = 1.0
         if share >= 1.0:
             return voted
-    rolled = roll_out(now, world, every, is_first, weights, rooms, aim, effort)
+    rolled = roll_out(now, deal, every, is_first, weights, rooms, aim, effort, world)
     return share * voted + (1.0 - share) * rolled
 
 
@@ -194,7 +230,7 @@ def compare_choices(games, terms, every, seed, weights, roll_weights, rooms, aim
         aim: an `Aim`.
         effort: an `Effort`.
     """
-    top, _, _, (scratch, states, deals), now, _, scores = rooms
+    top, _, _, (scratch, states, deals), now, _, scores, (known, _, used) = rooms
     is_first = draw_worlds(games, terms, seed, scratch, states, deals)
     features = top[3]
     count = list_choices(
@@ -202,6 +238,9 @@ def compare_choices(games, terms, every, seed, weights, roll_weights, rooms, aim
     )
     if count <= 1:
         return count - 1
+    for k in range(known.shape[0]):
+        known[k].world = UNUSED
+    used[0] = 0
     priors, sums = scores[0], scores[1]
     for k in range(count):
         prior = 0.0
@@ -233,6 +272,7 @@ def compare_choices(games, terms, every, seed, weights, roll_weights, rooms, aim
                     rooms,
                     aim,
                     effort,
+                    w,
                 )
         done = until
         for a in range(1, alive):  # insertion sort by mean and prior
@@ -291,6 +331,11 @@ class ByWorlds:
             np.zeros(1, dtype=STATE),
             np.zeros(1, dtype=NODE),
             np.zeros((2, MAX_PLANS)),  # scores
+            (  # what positions of the worlds are worth
+                np.zeros(KNOWN_POSITIONS, dtype=KNOWN),
+                np.zeros(MAX_PLANS_PLAYED, dtype=np.int64),
+                np.zeros(1, dtype=np.int64),  # how many are used
+            ),
         )
         self._streams = np.zeros(0, dtype=np.uint64)
 

@@ -45,18 +45,22 @@ def seen_cards(game):
 
 
 @inlined
-def _draw(left, size, number):
-    """Take one of the cards that are left, by a random number: the card and how many are left."""
-    # The product of 32 random bits and a size below 2**6 has a bias below 2**-26.
-    at = np.int64(((number >> U(32)) * U(size)) >> U(32))
-    card = left[at]
-    left[at] = left[size - 1]
-    return card, size - 1
+def _shuffle(numbers, size, seed):
+    """Put the first numbers in a random order. Returns the seed to go on with."""
+    for k in range(size - 1, 0, -1):
+        seed += GAMMA
+        # The product of 32 random bits and a size below 2**6 has a bias below 2**-26.
+        at = np.int64(((mix(seed) >> U(32)) * U(k + 1)) >> U(32))
+        numbers[k], numbers[at] = numbers[at], numbers[k]
+    return seed
 
 
 @entry_point
 def draw_worlds(games, terms, seed, scratch, states, deals):
     """Fill worlds with the unseen cards, every order of them as likely as any other.
+
+    Worlds come in groups, in each of which every unseen card lies once in every unseen place: the
+    means over worlds of a group vary less than those over independent worlds.
 
     Args:
         games: the record of what the player sees, unseen stock cards as FACE_DOWN.
@@ -69,28 +73,30 @@ def draw_worlds(games, terms, seed, scratch, states, deals):
     Returns:
         Whether some card of the stock is unseen.
     """
-    unseen = np.empty(64, dtype=np.int64)
     blank = states.shape[0] - 1
+    cards, order = np.empty(64, dtype=np.int64), np.arange(64)
+    seen, size = seen_cards(games[0]), 0
+    for card in range(1, NUM_CARDS + 1):
+        if (seen >> U(card)) & ONE == ZERO:
+            cards[size] = card
+            size += 1
     is_first = False
     for w in range(blank):
-        seen, size = seen_cards(games[0]), 0
-        for card in range(1, NUM_CARDS + 1):
-            if (seen >> U(card)) & ONE == ZERO:
-                unseen[size] = card
-                size += 1
+        turn = w % max(size, 1)
+        if turn == 0:
+            seed = _shuffle(cards, size, seed)
+            seed = _shuffle(order, size, seed)
         scratch[0] = games[0]
-        game = scratch[0]
+        game, place = scratch[0], 0
         for i in range(PILES):
             for k in range(np.int64(game.face_down[i])):
-                seed += GAMMA
-                card, size = _draw(unseen, size, mix(seed))
-                game.hidden[U(MAX_HIDDEN * i + k)] = card
+                game.hidden[U(MAX_HIDDEN * i + k)] = cards[(order[place] + turn) % size]
+                place += 1
         for k in range(np.int64(game.talon_size)):
             if np.int64(game.talon[k]) == FACE_DOWN:
                 is_first = True
-                seed += GAMMA
-                card, size = _draw(unseen, size, mix(seed))
-                game.talon[k] = card
+                game.talon[k] = cards[(order[place] + turn) % size]
+                place += 1
         states[w], deals[w] = states[blank], deals[blank]
         read_game(game, terms[0], states[w], deals[w])
     return is_first
