@@ -53,6 +53,9 @@ class PlanAgent(Agent):
     def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
         return self._player.act(observations, action_masks)
 
+    def given_up(self) -> np.ndarray:
+        return self._player.given_up()
+
 
 def check_free(rules: KlondikeRules) -> None:
     """Refuse rules under which the stock is not free to look through."""

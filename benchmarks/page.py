@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from benchmarks.compare import Comparison, EnvironmentResult
 
 NOTES = (
-    "Every deal counts: games that got stuck or met the step limit are losses.",
+    "Every deal counts: games that got stuck, met the step limit or were given up are losses.",
     "Intervals of win rates are Wilson's.",
     "Against first: difference in win rate on the same deals, in points, with p of the exact"
     " McNemar test, two-sided.",

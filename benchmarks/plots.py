@@ -185,15 +185,15 @@ def foundation_cards(figure: Any, players: Sequence[Player]) -> None:
 
 @_drawn
 def lengths(figure: Any, players: Sequence[Player], limit: int | None) -> None:
-    """How many actions games took, won and stuck; those at the limit as a number."""
+    """How many actions games took, won and stuck; those at the limit or given up as numbers."""
     panels = _panels(figure, players)
-    ended = [game.steps for p in players for game in p.games if game.outcome != "truncated"]
+    ended = [g.steps for p in players for g in p.games if g.outcome in ("won", "stuck")]
     top = float(np.quantile(ended, 0.98)) if ended else 1.0
     edges = np.linspace(0, top, 26)
     for axes, player in zip(panels, players, strict=True):
         steps = {
             outcome: [game.steps for game in player.games if game.outcome == outcome]
-            for outcome in ("won", "stuck", "truncated")
+            for outcome in ("won", "stuck", "truncated", "unfinished")
         }
         weight = 100 / len(player.games)
         won, stuck = (
@@ -207,6 +207,8 @@ def lengths(figure: Any, players: Sequence[Player], limit: int | None) -> None:
         text = f"won {weight * len(steps['won']):.1f} %, stuck {weight * len(steps['stuck']):.1f} %"
         if limit is not None:
             text += f",\nat the limit of {limit:,} {weight * len(steps['truncated']):.1f} %"
+        if steps["unfinished"]:
+            text += f",\ngiven up {weight * len(steps['unfinished']):.1f} %"
         axes.text(0.99, 0.97, text, transform=axes.transAxes, ha="right", va="top", fontsize=9)
         axes.set_xlim(0, top)
     _leave_room(panels)

@@ -89,10 +89,10 @@ def print_tables(comparison: Comparison, console: Console) -> None:
             console.print(_table(environment, PLAY))
     confidence = f"{100 * comparison.config.confidence:g} %"
     console.print(
-        "Every deal counts: stuck games and games at the step limit are losses. Interval: Wilson, "
-        f"{confidence}. Against first: difference in win rate on the same deals, in points, with p "
-        "of the exact McNemar test, two-sided. Score, cards (on the foundations) and moves are "
-        "means; speed is that of one process."
+        "Every deal counts: games stuck, at the step limit or given up are losses. Interval: "
+        f"Wilson, {confidence}. Against first: difference in win rate on the same deals, in "
+        "points, with p of the exact McNemar test, two-sided. Score, cards (on the foundations) "
+        "and moves are means; speed is that of one process."
         + (
             _OF_WINNABLE_NOTE
             if any(row.winnable is not None for row in comparison.environments)

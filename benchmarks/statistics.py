@@ -1,6 +1,7 @@
 """What a comparison says about its games: one summary an agent, one paired test a pair.
 
-A win rate counts every game asked for: a game that got stuck or met the step limit is a loss.
+A win rate counts every game asked for: a game that got stuck, met the step limit or was given up is
+a loss.
 """
 
 from __future__ import annotations

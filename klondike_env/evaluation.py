@@ -20,8 +20,8 @@ from klondike_env import records as game_records
 from klondike_env.checks import whole_from
 from klondike_env.games.base import IllegalMoveError
 
-TRUNCATED = game_records.TRUNCATED
-"""Outcome in a record of a game that the step limit ended."""
+TRUNCATED, UNFINISHED = game_records.TRUNCATED, game_records.UNFINISHED
+"""Outcomes in a record of a game that the step limit ended, and of one that its agent gave up."""
 
 
 class Agent(Protocol):
@@ -29,9 +29,10 @@ class Agent(Protocol):
 
     More members are used where an agent has them: `actions`, the action set it plays with (`turn`
     if it has none); `start_games(rows, seeds)` (int64[R], uint64[R]), which says that new games
-    begin in these rows and gives each its own seed; and `name`, which records call it by (its
-    class if it has none). An agent that takes its randomness from those seeds plays each deal the
-    same way whatever the number of games side by side.
+    begin in these rows and gives each its own seed; `given_up()` (bool[B]), asked after `act`,
+    which says what games it gives up: they end there, as losses; and `name`, which records call it
+    by (its class if it has none). An agent that takes its randomness from those seeds plays each
+    deal the same way whatever the number of games side by side.
     """
 
     def reset(self, num_envs: int, seed: int) -> None:
@@ -47,7 +48,7 @@ class GameRecord:
 
     Attributes:
         deal: deal number.
-        outcome: `won`, `stuck`, or `truncated` by the step limit.
+        outcome: `won`, `stuck`, `truncated` by the step limit, or `unfinished`: the agent gave up.
         score: the game's score at its end.
         foundation_cards: cards on the foundations at its end.
         steps: actions played.
@@ -66,7 +67,7 @@ class GameRecord:
 class Evaluation:
     """The records of an evaluation, in the order of the deals; every game counts.
 
-    A stuck or truncated game is a loss.
+    A game that is not won is a loss: a stuck or truncated one, or one given up.
     """
 
     env_id: str
@@ -292,6 +293,8 @@ def _play(
     seconds = np.zeros(num_envs)
     is_running = np.ones(num_envs, dtype=np.bool_)
     next_place = num_envs
+    none = np.zeros(num_envs, dtype=np.bool_)
+    given_up: Callable[[], np.ndarray] = getattr(agent, "given_up", lambda: none)
 
     observations, infos = env.reset(options={"deal": numbers[places]})
     agent.reset(num_envs, seed)
@@ -301,21 +304,30 @@ def _play(
     while is_running.any():
         began = time.perf_counter()
         actions = agent.act(observations, infos["action_mask"])
+        is_left = given_up() & is_running
+        plays_on = is_running & ~is_left
+        before = infos
         try:
-            observations, _, terminated, truncated, infos = env.step(actions)
+            if plays_on.any():
+                observations, _, terminated, truncated, infos = env.step(actions)
+                is_over = (terminated | truncated | is_left) & is_running
+            else:
+                is_over = is_left
         except IllegalMoveError as error:
             raise IllegalMoveError(_name_deal(error, numbers, places)) from None
         seconds[is_running] += (time.perf_counter() - began) / is_running.sum()
-        steps += is_running
+        steps += plays_on
         if recorder is not None:
-            recorder.add(actions, is_running)
-        ended = np.flatnonzero((terminated | truncated) & is_running)
+            recorder.add(actions, plays_on)
+        ended = np.flatnonzero(is_over)
         for row in ended:
+            # The batch has stepped a game given up along with the rest: what counts is before it.
+            result = before if is_left[row] else infos
             record = GameRecord(
                 deal=int(numbers[places[row]]),
-                outcome=infos["outcome"][row] or TRUNCATED,
-                score=int(infos["score"][row]),
-                foundation_cards=int(infos["foundation_cards"][row]),
+                outcome=UNFINISHED if is_left[row] else result["outcome"][row] or TRUNCATED,
+                score=int(result["score"][row]),
+                foundation_cards=int(result["foundation_cards"][row]),
                 steps=int(steps[row]),
                 seconds=float(seconds[row]),
             )

@@ -14,8 +14,10 @@ import klondike_env
 from agents import make_agent
 from klondike_env import IllegalMoveError
 from klondike_env.evaluation import Evaluation, GameRecord, game_seed, wilson_interval
+from klondike_env.games.klondike.moves import move_text
 
 DEALS = klondike_env.deals.suite("validation", 40)
+VEGAS = "Klondike-Vegas-v0"
 
 
 def without_time(result: Evaluation) -> list[tuple[Any, ...]]:
@@ -47,6 +49,62 @@ def test_records_do_not_depend_on_the_number_of_rows(agent: str, env_id: str) ->
     ]
     assert results[0] == results[1] == results[2]
     assert [row[0] for row in results[0]] == list(DEALS)
+
+
+class Fifty(Lowest):
+    """Gives every game up before its move 51."""
+
+    def reset(self, num_envs: int, seed: int) -> None:
+        super().reset(num_envs, seed)
+        self.moves = np.zeros(num_envs, dtype=np.int64)
+
+    def start_games(self, rows: np.ndarray, seeds: np.ndarray) -> None:
+        self.moves[rows] = 0
+
+    def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
+        self.moves += 1
+        return super().act(observations, action_masks)
+
+    def given_up(self) -> np.ndarray:
+        return self.moves > 50
+
+
+@pytest.mark.parametrize("num_envs", [1, 7, 64])
+def test_a_game_given_up_ends_there_as_a_loss(num_envs: int) -> None:
+    games: list[klondike_env.records.Record] = []
+    result = klondike_env.evaluate(
+        Fifty(), "Klondike-Windows-Draw3-v0", DEALS, num_envs=num_envs, records=games.append
+    )
+    assert {(game.outcome, game.steps) for game in result.records} == {("unfinished", 50)}
+    assert (result.wins, result.truncated_rate) == (0, 0.0)
+    scores = {game.start["deal"]: (game.score, game.foundation_cards) for game in games}
+    assert len(scores) == len(DEALS)
+    for game in result.records:
+        assert scores[game.deal] == (game.score, game.foundation_cards)
+    for game in games:
+        assert game.outcome == "unfinished"
+        klondike_env.records.replay(game)
+    limited = klondike_env.evaluate(
+        Lowest(), "Klondike-Windows-Draw3-v0", DEALS, num_envs=num_envs, max_episode_steps=50
+    )
+    assert [row[2:] for row in without_time(limited)] == [row[2:] for row in without_time(result)]
+
+
+@pytest.mark.parametrize(("agent", "env_id"), [("plan", "Klondike-Draw3-v0"), ("planner", VEGAS)])
+def test_who_gives_up_has_played_up_what_went_up(agent: str, env_id: str) -> None:
+    rules = klondike_env.games.klondike.rules.PRESETS[env_id]
+    games: list[klondike_env.records.Record] = []
+    klondike_env.evaluate(make_agent(agent, rules), env_id, DEALS, records=games.append)
+    given_up = [game for game in games if game.outcome == "unfinished"]
+    assert len(given_up) > 10
+    for game in given_up:
+        env: Any = gym.make(env_id, actions=game.actions)
+        _, info = env.reset(options=dict(game.start))
+        for move in game.moves:
+            _, _, _, _, info = env.step(env.unwrapped.game.parse_move(move, game.actions))
+        legal = np.flatnonzero(info["action_mask"])
+        texts = [move_text(int(a), game.actions) for a in legal]
+        assert not [text for text in texts if text.startswith("T") and ">F" in text]
 
 
 def test_order_and_company_of_the_deals_do_not_matter() -> None:

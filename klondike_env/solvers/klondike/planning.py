@@ -2,7 +2,8 @@
 
 A row thinks when it has no plan: a `Chooser` picks one and the row plays it to its end, one action
 a call. With at most one card face down all cards are known, the last one by elimination, and a
-search of the rest finds the win if there is one.
+search of the rest finds the win if there is one. A row for which there is no plan plays up what
+goes up, since no card will turn up any more, and gives up.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ from klondike_env.solvers.klondike.compact import (
     ONE,
     STATE,
     UP,
+    ZERO,
     U,
     every_table,
     is_surely_won,
+    lowest,
     read_game,
 )
 from klondike_env.solvers.klondike.lines import find_card, lowest_left, next_action
 from klondike_env.solvers.klondike.plans import best_plan, find_plans, workspace, write_plan
+from klondike_env.solvers.klondike.search import find_moves
 
 MAX_NODES = 1 << 15
 MAX_MOVES = 256
@@ -47,7 +51,7 @@ EXACT_STATES = 200_000
 LOOK = 6
 """Kind of the move that draws the next packet to look at it; the others are those of `compact`."""
 
-PLANNING, THINKING, PLAYING, FINISHING, HOPELESS = range(5)
+PLANNING, THINKING, PLAYING, FINISHING, HOPELESS, GIVEN_UP = range(6)
 MEMORY = np.dtype(
     [
         ("stage", "i4"),
@@ -151,7 +155,7 @@ def prepare(
     games,
     memory,
 ):
-    """Rows without a plan: finish what is decided, and have the rest THINKING.
+    """Rows without a plan: finish or give up what is decided, and have the rest THINKING.
 
     Args:
         tableau: and so on, the observations.
@@ -170,9 +174,18 @@ def prepare(
     terms, thinking = rules[0], 0
     for b in range(memory.shape[0]):
         row, game = memory[b], games[b]
-        if row.stage != PLANNING:
+        if row.stage != PLANNING and row.stage != HOPELESS:
             continue
         read_observation(tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game)
+        if row.stage == HOPELESS:
+            states[0], deals[0] = states[1], deals[1]
+            read_game(game, terms, states[0], deals[0])
+            find_moves(states[0], deals[0], every, exact[1][0])
+            ups = exact[1][0].ups
+            row.kinds[0], row.cards[0], row.length, row.played = UP, lowest(ups), 1, 0
+            if ups == ZERO:
+                row.stage = GIVEN_UP
+            continue
         if _has_unseen_stock(game):
             row.stage = THINKING
             if looks_first:
@@ -215,18 +228,18 @@ def follow(tableau, foundations, waste, stock, redeals_left, masks, rules, games
     for b in range(actions.shape[0]):
         row = memory[b]
         action = -1
-        if row.stage != HOPELESS:
+        if row.stage != GIVEN_UP:
             read_observation(
                 tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game
             )
             if row.stage == PLAYING and row.kinds[U(row.played)] == LOOK:
                 action = 0
                 row.stage = PLANNING
-            elif row.stage == PLAYING:
+            elif row.stage == PLAYING or row.stage == HOPELESS:
                 card = CARD[lowest_bit(row.cards[U(row.played)])]
                 action, is_last = next_action(game, terms, np.int64(row.kinds[U(row.played)]), card)
                 row.played += is_last
-                if row.played == row.length:
+                if row.played == row.length and row.stage == PLAYING:
                     row.stage = PLANNING
             elif row.stage == FINISHING:
                 card = lowest_left(game)
@@ -338,6 +351,11 @@ class PlanPlayer:
         self._memory[rows] = np.zeros(1, dtype=MEMORY)
         self._chooser.restart(rows, seeds)
 
+    def given_up(self) -> np.ndarray:
+        """The rows whose game cannot be won any more, for all that is known: bool[B]."""
+        is_given_up: np.ndarray = self._memory["stage"] == GIVEN_UP
+        return is_given_up
+
     def act(self, observations: Any, action_masks: np.ndarray) -> np.ndarray:
         """One action a row: int64[B]."""
         actions = np.empty(len(action_masks), dtype=np.int64)
@@ -346,6 +364,8 @@ class PlanPlayer:
         of_prepare: tuple[Any, ...] = (*seen, rules, *self._tools, games, memory)
         if prepare(*of_prepare):
             self._chooser.choose(memory, games, rules)
+            if (memory["stage"] == HOPELESS).any():
+                prepare(*of_prepare)
         of_follow: tuple[Any, ...] = (*seen, action_masks, rules, self._game, memory, actions)
         follow(*of_follow)
         return actions
