@@ -24,7 +24,7 @@ DEFAULT = Effort(
     verdict_share=0.0,
     prior=0.001,
 )
-FAST = DEFAULT._replace(worlds=32, plans=4, prior=0.01)
+FAST = DEFAULT._replace(worlds=48, plans=4, prior=0.0015)
 VOTES = DEFAULT._replace(worlds=16, verdict_states=1_000, verdict_share=1.0, prior=0.001)
 
 

@@ -54,8 +54,6 @@ ROLL_NODES = 1 << 13
 """Positions on the ways of the plans in a world: fewer than at the table, since small tables are
 quick; without room for more there is no plan."""
 ROLL_ENTRIES = 1 << 12
-KNOWN_POSITIONS = 1 << 16
-MOST_KNOWN = KNOWN_POSITIONS * 3 // 4
 MAX_PLANS_PLAYED = 64
 """Of a game within a world, to be kept in the table of what its positions are worth."""
 
@@ -164,7 +162,7 @@ def roll_out(start, deals, every, is_first, weights, rooms, aim, effort, world):
         if known[at].world != UNUSED:
             worth = np.float64(known[at].worth)
             break
-        if used[0] < MOST_KNOWN and length < path.shape[0]:
+        if 4 * used[0] < 3 * known.shape[0] and length < path.shape[0]:
             known[at].key, known[at].world = start[0].key, world
             path[length] = at
             length += 1
@@ -332,7 +330,7 @@ class ByWorlds:
             np.zeros(1, dtype=NODE),
             np.zeros((2, MAX_PLANS)),  # scores
             (  # what positions of the worlds are worth
-                np.zeros(KNOWN_POSITIONS, dtype=KNOWN),
+                np.zeros(1 << (16 * effort.worlds * effort.plans).bit_length(), dtype=KNOWN),
                 np.zeros(MAX_PLANS_PLAYED, dtype=np.int64),
                 np.zeros(1, dtype=np.int64),  # how many are used
             ),
