@@ -1,6 +1,6 @@
-"""The network of learned agents, in PyTorch: scores each candidate move and values the position.
+"""The network of learned agents, in PyTorch: scores each candidate and values the position.
 
-One small network, the same for every candidate, turns a candidate's features and the overview of
+Candidates are moves or plans. One small network, the same for every candidate, turns a candidate's features and the overview of
 the position into a score; the softmax of the scores is the policy. To it is added a linear score,
 the form that `guide` has, so that learning may start from guide's weights. The hidden layer begins
 without a say: its output weights are zero. A second network values the overview.
@@ -15,9 +15,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
-from agents.features import FEATURES
-from agents.overview import OVERVIEW
-from agents.ppo import Weights
+from agents.ppo import MOVES, Layout, Weights
 
 LATEST_SHARE = 0.1
 """Share of the latest weights in the running mean, once there are many."""
@@ -32,16 +30,21 @@ class CandidateNetwork(nn.Module):
     Args:
         hidden: units of each hidden layer, H.
         linear: float32[F], weights that the linear score starts from; zeros by default.
+        layout: what it sees.
     """
 
-    def __init__(self, hidden: int = 64, linear: np.ndarray | None = None) -> None:
+    def __init__(
+        self, hidden: int = 64, linear: np.ndarray | None = None, layout: Layout = MOVES
+    ) -> None:
         super().__init__()
-        self.linear = nn.Linear(len(FEATURES), 1, bias=False)
-        self.of_candidate = nn.Linear(len(FEATURES), hidden)
-        self.of_overview = nn.Linear(len(OVERVIEW), hidden, bias=False)
+        self.layout = layout
+        num_features, num_overview = len(layout.features), len(layout.overview)
+        self.linear = nn.Linear(num_features, 1, bias=False)
+        self.of_candidate = nn.Linear(num_features, hidden)
+        self.of_overview = nn.Linear(num_overview, hidden, bias=False)
         self.output = nn.Linear(hidden, 1, bias=False)
         self.critic = nn.Sequential(
-            nn.Linear(len(OVERVIEW), hidden),
+            nn.Linear(num_overview, hidden),
             nn.Tanh(),
             nn.Linear(hidden, hidden),
             nn.Tanh(),
@@ -83,7 +86,7 @@ class CandidateNetwork(nn.Module):
         return values
 
     def to_weights(self, **made: Any) -> Weights:
-        """What agent `ppo` plays with; `made` says how it was made."""
+        """What an agent plays with; `made` says how it was made."""
         state = {name: tensor.cpu().numpy().copy() for name, tensor in self.state_dict().items()}
         return Weights(
             linear=state["linear.weight"][0],
@@ -92,6 +95,7 @@ class CandidateNetwork(nn.Module):
             of_overview=state["of_overview.weight"],
             output=state["output.weight"][0],
             made=made,
+            layout=self.layout,
         )
 
 

@@ -1,7 +1,7 @@
 """Rollouts without the empty places: a quarter of the memory, and of the copying.
 
-MaskablePPO's own buffer keeps all 32 places of every decision, though eight or nine hold a
-candidate. This one keeps those alone, and hands minibatches to `agents.sb3_policy` in that form.
+MaskablePPO's own buffer keeps all places of every decision (32 of moves, 48 of plans), though
+eight or nine hold a candidate. This one keeps those alone, and hands minibatches to `agents.sb3_policy` in that form.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from sb3_contrib.common.maskable.buffers import (
     MaskableDictRolloutBufferSamples,
 )
 
-from agents.features import FEATURES
-
 
 class CandidateRolloutBuffer(MaskableDictRolloutBuffer):  # type: ignore[misc]
-    """Rollouts of `agents.wrappers`, T steps of N games.
+    """Rollouts of `agents.wrappers` or `agents.plan_env`, T steps of N games.
 
     The `candidates` of a minibatch are float32[M, F], those of its masks in order.
     """
@@ -45,7 +43,7 @@ class CandidateRolloutBuffer(MaskableDictRolloutBuffer):  # type: ignore[misc]
             raise ValueError("rollouts of candidates need action masks")
         step = self.pos
         masks = action_masks.reshape(self.n_envs, self.mask_dims)
-        self._steps.append(obs["candidates"].reshape(-1, len(FEATURES))[masks.ravel()])
+        self._steps.append(obs["candidates"][masks])
         self.observations["overview"][step] = obs["overview"]
         self.action_masks[step] = masks
         self.actions[step] = action.reshape(self.n_envs, self.action_dim)
