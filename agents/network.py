@@ -1,9 +1,10 @@
 """The network of learned agents, in PyTorch: scores each candidate and values the position.
 
-Candidates are moves or plans. One small network, the same for every candidate, turns a candidate's features and the overview of
-the position into a score; the softmax of the scores is the policy. To it is added a linear score,
-the form that `guide` has, so that learning may start from guide's weights. The hidden layer begins
-without a say: its output weights are zero. A second network values the overview.
+A candidate is a move or a plan. One small network, the same for all of them, turns a candidate's
+features and the overview of the position into a score; the softmax of the scores is the policy. To
+it is added a linear score, the form that `guide` and `planner` have, so that learning may start
+from their weights. The hidden layer begins without a say: its output weights are zero. A second
+network values the overview.
 """
 
 from __future__ import annotations
@@ -31,10 +32,15 @@ class CandidateNetwork(nn.Module):
         hidden: units of each hidden layer, H.
         linear: float32[F], weights that the linear score starts from; zeros by default.
         layout: what it sees.
+        more_to_value: numbers that the critic alone sees, after the overview.
     """
 
     def __init__(
-        self, hidden: int = 64, linear: np.ndarray | None = None, layout: Layout = MOVES
+        self,
+        hidden: int = 64,
+        linear: np.ndarray | None = None,
+        layout: Layout = MOVES,
+        more_to_value: int = 0,
     ) -> None:
         super().__init__()
         self.layout = layout
@@ -44,7 +50,7 @@ class CandidateNetwork(nn.Module):
         self.of_overview = nn.Linear(num_overview, hidden, bias=False)
         self.output = nn.Linear(hidden, 1, bias=False)
         self.critic = nn.Sequential(
-            nn.Linear(num_overview, hidden),
+            nn.Linear(num_overview + more_to_value, hidden),
             nn.Tanh(),
             nn.Linear(hidden, hidden),
             nn.Tanh(),
@@ -80,9 +86,9 @@ class CandidateNetwork(nn.Module):
         barred = torch.full((masks.numel(),), BARRED, device=scores.device)
         return barred.index_put((places,), scores[:, 0]).view(masks.shape)
 
-    def values(self, overview: torch.Tensor) -> torch.Tensor:
-        """Values of positions: float32[B, S] -> float32[B, 1]."""
-        values: torch.Tensor = self.critic(overview)
+    def values(self, overview: torch.Tensor, *more: torch.Tensor) -> torch.Tensor:
+        """Values of positions: float32[B, S], and more that the critic sees -> float32[B, 1]."""
+        values: torch.Tensor = self.critic(torch.cat([overview, *more], dim=1))
         return values
 
     def to_weights(self, **made: Any) -> Weights:

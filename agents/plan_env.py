@@ -4,6 +4,7 @@ A plan is all moves up to the next card turned up. The observation is a `Dict` o
 
     candidates  (48, F)  float32  features of each plan (`FEATURES` of `agents.ppo_plan`), 0 if none
     overview    (S,)     float32  what holds for the whole position and all plans (`OVERVIEW`)
+    past        (2,)     float32  how games of this deal went before, for the critic alone
 
 and an action is the place of a plan, `Discrete(48)`; `action_masks()` says which places hold one.
 The reward is 1 for a win. Games are played in the solver's compact states, as `planner` plays them:
@@ -11,7 +12,9 @@ where there is one plan it is played without asking, a game is over when there i
 most one card face down, when all cards are known, a search says whether it is won. Plans and their
 features depend on nothing that the player has not seen.
 
-Deals are those of `reset(seed=...)`, from 2^32 on, never those of a suite. A deal that has nothing
+Deals are those of `reset(seed=...)`, from 2^32 on, never those of a suite. A row plays each deal
+several times: what the critic learns from `past`, (games / 8, (wins + 1) / (games + 2)), takes much
+of the luck of the deal out of the advantages. A policy must not look at it. A deal that has nothing
 to decide is passed over.
 """
 
@@ -50,20 +53,24 @@ from klondike_env.solvers.klondike.planning import MAX_NODES, room_to_search
 from klondike_env.solvers.klondike.plans import MAX_PLANS
 
 EXACT_STATES = 20_000
+PAST = 2
+"""Numbers in `past`."""
 
 PLAN_ACTION_SPACE = gym.spaces.Discrete(MAX_PLANS)
+_SHAPES = {
+    "candidates": (MAX_PLANS, len(FEATURES)),
+    "overview": (len(OVERVIEW),),
+    "past": (PAST,),
+}
 PLAN_OBSERVATION_SPACE = gym.spaces.Dict(
-    {
-        "candidates": gym.spaces.Box(-np.inf, np.inf, (MAX_PLANS, len(FEATURES)), np.float32),
-        "overview": gym.spaces.Box(-np.inf, np.inf, (len(OVERVIEW),), np.float32),
-    }
+    {name: gym.spaces.Box(-np.inf, np.inf, shape, np.float32) for name, shape in _SHAPES.items()}
 )
 
 
 @entry_point
 def _play_on(  # type: ignore[no-untyped-def]
     actions,  # int64[N], read where a row has plans
-    effort,  # plans a pile, and positions after the first plan
+    effort,  # plans a pile, positions after the first plan, games of each deal
     every,  # `every_table`
     terms,  # the rules record
     tools,  # a `room`
@@ -71,11 +78,14 @@ def _play_on(  # type: ignore[no-untyped-def]
     scratch,  # GAME[1], int64[1], uint8[1, 52], STATE[2], DEAL[1]; the last of both zeros
     streams,  # uint64[N]: of deal numbers
     numbers,  # int64[N]: deals being played
+    plays,  # int64[N]: games begun of this deal
+    wins,  # int64[N]: of these
     deals,  # DEAL[N]
     results,  # STATE[N, MAX_PLANS]: the position after each plan
     counts,  # int64[N]: plans; 0 for a row that has not begun
     candidates,  # out float32[N, MAX_PLANS, F], zeros
     overviews,  # out float32[N, S], zeros
+    pasts,  # out float32[N, 2]
     rewards,  # out float64[N]
     dones,  # out bool[N]
 ):
@@ -93,8 +103,11 @@ def _play_on(  # type: ignore[no-untyped-def]
         count = 0
         while count < 2:
             if is_over:
-                streams[b] = advance_stream(streams[b])
-                numbers[b] = stream_number(streams[b])
+                if plays[b] == 0 or plays[b] == effort[2]:
+                    streams[b] = advance_stream(streams[b])
+                    numbers[b] = stream_number(streams[b])
+                    plays[b], wins[b] = 0, 0
+                plays[b] += 1
                 start(games, rows, numbers[b : b + 1], no_deck, terms)
                 now[0], deal[0] = states[1], blank_deal[0]
                 read_game(games[0], terms[0], now[0], deal[0])
@@ -107,7 +120,10 @@ def _play_on(  # type: ignore[no-untyped-def]
             is_over = count == 0
             if is_over and is_asked:
                 rewards[b], dones[b] = 1.0 if is_won else 0.0, True
+                wins[b] += is_won
                 is_asked = False
+            elif is_over:
+                plays[b] = 0  # nothing was to be decided: on to another deal
             for k in range(count):
                 plan = work[5][k]
                 results[b][k] = work[0][np.int64(plan.node)]
@@ -119,6 +135,8 @@ def _play_on(  # type: ignore[no-untyped-def]
             for f in range(candidates.shape[2]):
                 candidates[b, k, f] = features[k, f]
         oversee(now[0], features, count, overviews[b])
+        before = plays[b] - 1
+        pasts[b, 0], pasts[b, 1] = before / 8, (wins[b] + 1) / (before + 2)
 
 
 class PlanVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
@@ -133,17 +151,24 @@ class PlanVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         num_envs: games side by side, N.
         quota: plans a pile, the cheapest.
         more: positions looked at for plans after the first one is found.
+        games_per_deal: games that a row plays of each deal.
 
     Raises:
         ValueError: rules that plans do not fit.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
-
-    def __init__(self, env_id: str, num_envs: int, quota: int = QUOTA, more: int = MORE) -> None:
+    def __init__(
+        self,
+        env_id: str,
+        num_envs: int,
+        quota: int = QUOTA,
+        more: int = MORE,
+        games_per_deal: int = 1,
+    ) -> None:
         rules = PRESETS[env_id]
         check_free(rules)
         self.num_envs = num_envs
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
         self.single_observation_space = PLAN_OBSERVATION_SPACE
         self.observation_space = batch_space(PLAN_OBSERVATION_SPACE, num_envs)
         self.single_action_space = PLAN_ACTION_SPACE
@@ -156,7 +181,7 @@ class PlanVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             np.zeros(1, dtype=DEAL),
         )
         self._tools: tuple[Any, ...] = (
-            (quota, more),
+            (quota, more, games_per_deal),
             every_table(rules.draw_count),
             encode_rules(rules, "turn"),
             room(MAX_NODES, SECOND_NODES),
@@ -164,13 +189,12 @@ class PlanVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
             scratch,
         )
         self._streams: np.ndarray | None = None
-        self._numbers = np.zeros(num_envs, dtype=np.int64)
+        self._numbers, self._plays, self._wins = np.zeros((3, num_envs), dtype=np.int64)
         self._deals = np.zeros(num_envs, dtype=DEAL)
         self._results = np.zeros((num_envs, MAX_PLANS), dtype=STATE)
         self._counts = np.zeros(num_envs, dtype=np.int64)
         self._no_plans = {
-            name: np.zeros(space.shape, dtype=np.float32)
-            for name, space in PLAN_OBSERVATION_SPACE.items()
+            name: np.zeros(shape, dtype=np.float32) for name, shape in _SHAPES.items()
         }
 
     def reset(
@@ -191,6 +215,7 @@ class PlanVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         elif seed is not None:
             self._streams = np.array([stream_of_seed(int(s)) for s in seed], dtype=np.uint64)
         self._counts[:] = 0
+        self._plays[:] = 0
         observations, *_ = self._play_on(np.zeros(self.num_envs, dtype=np.int64))
         return observations, {"action_mask": self.action_masks()}
 
@@ -222,11 +247,11 @@ class PlanVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
     def _play_on(self, places: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
         size = self.num_envs
         observations = {
-            name: np.zeros((size, *space.shape), dtype=np.float32)
-            for name, space in PLAN_OBSERVATION_SPACE.items()
+            name: np.zeros((size, *shape), dtype=np.float32) for name, shape in _SHAPES.items()
         }
         rewards, dones = np.zeros(size), np.zeros(size, dtype=np.bool_)
-        rows: tuple[Any, ...] = (self._streams, self._numbers, self._deals, self._results)
+        deals = (self._streams, self._numbers, self._plays, self._wins, self._deals)
+        rows: tuple[Any, ...] = (*deals, self._results)
         shown = (self._counts, *observations.values(), rewards, dones)
         _play_on(places, *self._tools, *rows, *shown)
         return observations, rewards, dones

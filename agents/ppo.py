@@ -167,9 +167,7 @@ def _work_out(features, overview, counts, weights, scores):  # type: ignore[no-u
     hidden = np.empty(size, dtype=np.float32)
     for b in range(counts.shape[0]):
         if counts[b]:
-            score_candidates(
-                features[b], overview[b], counts[b], weights, base, hidden, scores[b]
-            )
+            score_candidates(features[b], overview[b], counts[b], weights, base, hidden, scores[b])
 
 
 class Ppo(Chooser):

@@ -10,6 +10,7 @@ The weights of draw 1 play draw 1, those of draw 3 every other draw count.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ OVERVIEW = (
     *(f"most_{name}" for name in FEATURES),
     *(f"mean_{name}" for name in FEATURES),
 )
-"""Names of what is said of a position: its own numbers, and the plans' highest and mean features."""
+"""Names of what is said of a position: its own numbers, the plans' highest and mean features."""
 PLANS = Layout(FEATURES, OVERVIEW)
 """The layout of a network whose candidates are plans."""
 
@@ -69,11 +70,11 @@ def oversee(state, features, count, overview):  # type: ignore[no-untyped-def]
         overview: [len(OVERVIEW)], written.
     """
     for i in range(PILES):
-        down = np.int64((state.dealt >> (FOUR * U(i))) & NIBBLE) - 1
-        _insert(overview, 0, i, max(down, 0) / 6)
-    total = 0
+        dealt = np.float64((state.dealt >> (FOUR * U(i))) & NIBBLE)
+        _insert(overview, 0, i, max(dealt - 1.0, 0.0) / 6)
+    total = 0.0
     for s in range(SUITS):
-        up = np.int64((state.up >> (FOUR * U(s))) & NIBBLE)
+        up = np.float64((state.up >> (FOUR * U(s))) & NIBBLE)
         total += up
         _insert(overview, PILES, s, up / 13)
     at = PILES + SUITS
@@ -141,8 +142,8 @@ class ByNetwork:
         )
 
     def choose(self, memory: np.ndarray, games: np.ndarray, terms: np.ndarray) -> None:
-        of_rows: tuple[np.ndarray, ...] = (memory, games, terms)
-        _choose(*of_rows, *self._tools)
+        arguments: tuple[Any, ...] = (memory, games, terms, *self._tools)
+        _choose(*arguments)
 
     def restart(self, rows: np.ndarray, seeds: np.ndarray) -> None:
         pass

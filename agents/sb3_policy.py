@@ -16,7 +16,7 @@ from stable_baselines3.common.torch_layers import CombinedExtractor
 from stable_baselines3.common.type_aliases import Schedule
 
 from agents.network import CandidateNetwork
-from agents.plan_env import PLAN_OBSERVATION_SPACE
+from agents.plan_env import PAST, PLAN_OBSERVATION_SPACE
 from agents.ppo import MOVES
 from agents.ppo_plan import PLANS
 from agents.wrappers import OBSERVATION_SPACE
@@ -55,7 +55,6 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
                 "CandidatePolicy plays environments wrapped in agents.wrappers.CandidatesEnv or"
                 " CandidatesVectorEnv, and agents.plan_env.PlanVectorEnv"
             )
-        self._layout = MOVES if observation_space == OBSERVATION_SPACE else PLANS
         self._network_options: dict[str, Any] = {"hidden": hidden, "linear": linear}
         super().__init__(
             observation_space,
@@ -65,7 +64,9 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         )
 
     def _build(self, lr_schedule: Schedule) -> None:
-        self.network = CandidateNetwork(layout=self._layout, **self._network_options)
+        of_plans = "past" in self.observation_space.spaces
+        layout, more = (PLANS, PAST) if of_plans else (MOVES, 0)
+        self.network = CandidateNetwork(**self._network_options, layout=layout, more_to_value=more)
         self.optimizer = self.optimizer_class(
             self.network.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
         )
@@ -116,4 +117,4 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
 
     def predict_values(self, obs: Observations) -> torch.Tensor:
         """Values of positions, [B, 1]."""
-        return self.network.values(obs["overview"])
+        return self.network.values(*(obs[name] for name in ("overview", "past") if name in obs))

@@ -57,7 +57,11 @@ VALIDATION_STEP_LIMIT = 500
 def make_envs(config: TrainConfig) -> SB3VecEnv:
     """The games to train on."""
     if config.choices == "plans":
-        return SB3VecEnv(PlanVectorEnv(config.env, config.num_envs, config.quota, config.more))
+        return SB3VecEnv(
+            PlanVectorEnv(
+                config.env, config.num_envs, config.quota, config.more, config.games_per_deal
+            )
+        )
     envs = gym.make_vec(
         config.env,
         config.num_envs,

@@ -47,6 +47,7 @@ class TrainConfig:
         entropy: weight of the entropy bonus.
         quota: of plans: how many a pile, in training; in play as `planner` has it.
         more: of plans: positions looked at for them after the first, in training.
+        games_per_deal: of plans: games played of each deal in a row.
         reward: of moves: the environment's reward; of plans it is `win`.
         no_repeat: of moves: bar those that recreate a position, in training; in play always.
         stall_limit: of moves: so many without an irreversible one lose a game; 0 for no limit.
@@ -76,6 +77,7 @@ class TrainConfig:
     entropy: float = 0.003
     quota: int = 4
     more: int = 150
+    games_per_deal: int = 8
     reward: Literal["win", "score", "cards", "progress"] = "win"
     no_repeat: bool = True
     stall_limit: int = 60
@@ -101,7 +103,9 @@ class TrainConfig:
         if self.env not in free:
             raise ConfigError(f"env must be one of {', '.join(free)}, not {self.env!r}")
         starts = ("zero", "planner" if plans else "guide")
-        _check("start", self.start in starts, self.start, f"{' or '.join(starts)} for {self.choices}")
+        _check(
+            "start", self.start in starts, self.start, f"{' or '.join(starts)} for {self.choices}"
+        )
         _check("reward", self.reward == "win" or not plans, self.reward, "win for plans")
         for name in (
             "steps",
@@ -112,6 +116,7 @@ class TrainConfig:
             "epochs",
             "quota",
             "more",
+            "games_per_deal",
             "max_episode_steps",
             "validate_every",
             "validation_games",
