@@ -82,11 +82,12 @@ def first_weights(config: TrainConfig) -> np.ndarray | None:
     """Where the linear part starts, float32[F]; None for zeros."""
     rules = PRESETS[config.env]
     if config.start == "guide":
-        return guide.load_weights(guide.weights_file(rules))
-    if config.start == "planner":
-        weights = plan_agent.load_weights("planner", rules)
-        return weights[: len(PLAN_FEATURES)].astype(np.float32)
-    return None
+        weights = guide.load_weights(guide.weights_file(rules))
+    elif config.start == "planner":
+        weights = plan_agent.load_weights("planner", rules)[: len(PLAN_FEATURES)]
+    else:
+        return None
+    return (weights / config.heat).astype(np.float32)
 
 
 def make_model(config: TrainConfig) -> MaskablePPO:

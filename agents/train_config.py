@@ -35,6 +35,8 @@ class TrainConfig:
         seed: of deals, first weights and choices.
         start: `zero`, or the agent from whose weights the linear part starts: `guide` of moves,
             `planner` of plans.
+        heat: what the first weights of the linear part are divided by; above 1, choices begin more
+            even and more is tried.
         hidden: units of each hidden layer.
         num_envs: games side by side.
         steps_per_update: decisions of each game between updates.
@@ -65,6 +67,7 @@ class TrainConfig:
     steps: int = 1_000_000
     seed: int = 1
     start: Literal["zero", "guide", "planner"] = "zero"
+    heat: float = 1.0
     hidden: int = 64
     num_envs: int = 512
     steps_per_update: int = 64
@@ -128,6 +131,7 @@ class TrainConfig:
         for name in ("learning_rate", "last_learning_rate", "clip"):
             _check(name, 0 < getattr(self, name) <= 1, getattr(self, name), "above 0, at most 1")
         _check("gae_lambda", 0 <= self.gae_lambda <= 1, self.gae_lambda, "from 0 to 1")
+        _check("heat", self.heat > 0, self.heat, "above 0")
         _check("entropy", self.entropy >= 0, self.entropy, "0 or more")
         size = self.num_envs * self.steps_per_update
         _check(
