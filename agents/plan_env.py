@@ -33,9 +33,6 @@ from agents.ppo_plan import FEATURES, OVERVIEW, oversee
 from klondike_env import IllegalMoveError
 from klondike_env.compiled import entry_point
 from klondike_env.deals import advance_stream, stream_number, stream_of_seed, streams_of_seed
-from klondike_env.games.klondike.kernels import start
-from klondike_env.games.klondike.layout import STATE as GAME
-from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.rules import PRESETS
 from klondike_env.solvers.klondike import search
 from klondike_env.solvers.klondike.choice import SECOND_NODES, list_choices, room
@@ -46,11 +43,11 @@ from klondike_env.solvers.klondike.compact import (
     every_table,
     is_surely_won,
     play,
-    read_game,
 )
 from klondike_env.solvers.klondike.lookahead import verdict
 from klondike_env.solvers.klondike.planning import MAX_NODES, room_to_search
 from klondike_env.solvers.klondike.plans import MAX_PLANS
+from klondike_env.solvers.klondike.worlds import deal_state, room_to_deal
 
 EXACT_STATES = 20_000
 PAST = 2
@@ -72,10 +69,10 @@ def _play_on(  # type: ignore[no-untyped-def]
     actions,  # int64[N], read where a row has plans
     effort,  # plans a pile, positions after the first plan, games of each deal
     every,  # `every_table`
-    terms,  # the rules record
     tools,  # a `room`
     exact,  # a `room_to_search`
-    scratch,  # GAME[1], int64[1], uint8[1, 52], STATE[2], DEAL[1]; the last of both zeros
+    dealer,  # a `room_to_deal`
+    now,  # STATE[1], scratch
     streams,  # uint64[N]: of deal numbers
     numbers,  # int64[N]: deals being played
     plays,  # int64[N]: games begun of this deal
@@ -90,9 +87,7 @@ def _play_on(  # type: ignore[no-untyped-def]
     dones,  # out bool[N]
 ):
     """Play a plan in every row and go on to the next decision, of a new game where one ends."""
-    games, rows, no_deck, states, blank_deal = scratch
     work, features = tools[0], tools[3]
-    now = states[:1]
     for b in range(counts.shape[0]):
         deal = deals[b : b + 1]
         rewards[b], dones[b] = 0.0, False
@@ -108,9 +103,7 @@ def _play_on(  # type: ignore[no-untyped-def]
                     numbers[b] = stream_number(streams[b])
                     plays[b], wins[b] = 0, 0
                 plays[b] += 1
-                start(games, rows, numbers[b : b + 1], no_deck, terms)
-                now[0], deal[0] = states[1], blank_deal[0]
-                read_game(games[0], terms[0], now[0], deal[0])
+                deal_state(numbers[b : b + 1], dealer, now, deal)
             is_won = is_surely_won(now[0], deal[0])
             count = 0
             if not is_won and now[0].face_down <= ONE:
@@ -173,20 +166,13 @@ class PlanVectorEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(PLAN_OBSERVATION_SPACE, num_envs)
         self.single_action_space = PLAN_ACTION_SPACE
         self.action_space = batch_space(PLAN_ACTION_SPACE, num_envs)
-        scratch = (
-            np.zeros(1, dtype=GAME),
-            np.zeros(1, dtype=np.int64),
-            np.zeros((1, 52), dtype=np.uint8),
-            np.zeros(2, dtype=STATE),
-            np.zeros(1, dtype=DEAL),
-        )
         self._tools: tuple[Any, ...] = (
             (quota, more, games_per_deal),
             every_table(rules.draw_count),
-            encode_rules(rules, "turn"),
             room(MAX_NODES, SECOND_NODES),
             room_to_search(1 << 15),
-            scratch,
+            room_to_deal(rules),
+            np.zeros(1, dtype=STATE),
         )
         self._streams: np.ndarray | None = None
         self._numbers, self._plays, self._wins = np.zeros((3, num_envs), dtype=np.int64)

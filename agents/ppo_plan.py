@@ -18,7 +18,6 @@ from agents.plan_agent import PlanAgent, check_free
 from agents.planner import MORE, QUOTA
 from agents.ppo import POLICIES, Layout, Weights, score_candidates
 from klondike_env.compiled import entry_point, inlined, popcount
-from klondike_env.games.klondike.layout import PILES, SUITS
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike import choice
 from klondike_env.solvers.klondike.choice import NUM_FREE, SECOND_NODES, list_choices, room
@@ -29,9 +28,10 @@ from klondike_env.solvers.klondike.worlds import draw_worlds, room_for_worlds
 
 FEATURES = choice.FEATURES[:NUM_FREE]
 """Names of a plan's features, those that tell where the stock is free to look through."""
+_PILES, _SUITS = 7, 4
 _OWN = (
-    *(f"face_down_{place}" for place in range(1, PILES + 1)),  # of each pile / 6, most first
-    *(f"foundation_{place}" for place in range(1, SUITS + 1)),  # cards up / 13, most first
+    *(f"face_down_{place}" for place in range(1, _PILES + 1)),  # of each pile / 6, most first
+    *(f"foundation_{place}" for place in range(1, _SUITS + 1)),  # cards up / 13, most first
     "face_down",  # / 21
     "up",  # cards on the foundations / 52
     "spaces",  # / 4
@@ -69,15 +69,15 @@ def oversee(state, features, count, overview):  # type: ignore[no-untyped-def]
         count: plans, at least 1.
         overview: [len(OVERVIEW)], written.
     """
-    for i in range(PILES):
+    for i in range(_PILES):
         dealt = np.float64((state.dealt >> (FOUR * U(i))) & NIBBLE)
         _insert(overview, 0, i, max(dealt - 1.0, 0.0) / 6)
     total = 0.0
-    for s in range(SUITS):
+    for s in range(_SUITS):
         up = np.float64((state.up >> (FOUR * U(s))) & NIBBLE)
         total += up
-        _insert(overview, PILES, s, up / 13)
-    at = PILES + SUITS
+        _insert(overview, _PILES, s, up / 13)
+    at = _PILES + _SUITS
     overview[at] = np.int64(state.face_down) / 21
     overview[at + 1] = total / 52
     overview[at + 2] = np.int64(spaces(state)) / 4
