@@ -16,6 +16,7 @@ AGENTS = {
     "plan": "agents.plan:Plan",
     "ppo": "agents.ppo:Ppo",
     "planner": "agents.planner:Planner",
+    "ppo-plan": "agents.ppo_plan:PpoPlan",
     "search": "agents.search:Search",
     "search-fast": "agents.search:Fast",
     "hop": "agents.search:Hop",

@@ -1,9 +1,10 @@
-"""The network of learned agents, in PyTorch: scores each candidate move and values the position.
+"""The network of learned agents, in PyTorch: scores each candidate and values the position.
 
-One small network, the same for every candidate, turns a candidate's features and the overview of
-the position into a score; the softmax of the scores is the policy. To it is added a linear score,
-the form that `guide` has, so that learning may start from guide's weights. The hidden layer begins
-without a say: its output weights are zero. A second network values the overview.
+A candidate is a move or a plan. One small network, the same for all of them, turns a candidate's
+features and the overview of the position into a score; the softmax of the scores is the policy. To
+it is added a linear score, the form that `guide` and `planner` have, so that learning may start
+from their weights. The hidden layer begins without a say: its output weights are zero. A second
+network values the overview.
 """
 
 from __future__ import annotations
@@ -15,9 +16,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
-from agents.features import FEATURES
-from agents.overview import OVERVIEW
-from agents.ppo import Weights
+from agents.ppo import MOVES, Layout, Weights
 
 LATEST_SHARE = 0.1
 """Share of the latest weights in the running mean, once there are many."""
@@ -32,16 +31,26 @@ class CandidateNetwork(nn.Module):
     Args:
         hidden: units of each hidden layer, H.
         linear: float32[F], weights that the linear score starts from; zeros by default.
+        layout: what it sees.
+        more_to_value: numbers that the critic alone sees, after the overview.
     """
 
-    def __init__(self, hidden: int = 64, linear: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        hidden: int = 64,
+        linear: np.ndarray | None = None,
+        layout: Layout = MOVES,
+        more_to_value: int = 0,
+    ) -> None:
         super().__init__()
-        self.linear = nn.Linear(len(FEATURES), 1, bias=False)
-        self.of_candidate = nn.Linear(len(FEATURES), hidden)
-        self.of_overview = nn.Linear(len(OVERVIEW), hidden, bias=False)
+        self.layout = layout
+        num_features, num_overview = len(layout.features), len(layout.overview)
+        self.linear = nn.Linear(num_features, 1, bias=False)
+        self.of_candidate = nn.Linear(num_features, hidden)
+        self.of_overview = nn.Linear(num_overview, hidden, bias=False)
         self.output = nn.Linear(hidden, 1, bias=False)
         self.critic = nn.Sequential(
-            nn.Linear(len(OVERVIEW), hidden),
+            nn.Linear(num_overview + more_to_value, hidden),
             nn.Tanh(),
             nn.Linear(hidden, hidden),
             nn.Tanh(),
@@ -77,13 +86,13 @@ class CandidateNetwork(nn.Module):
         barred = torch.full((masks.numel(),), BARRED, device=scores.device)
         return barred.index_put((places,), scores[:, 0]).view(masks.shape)
 
-    def values(self, overview: torch.Tensor) -> torch.Tensor:
-        """Values of positions: float32[B, S] -> float32[B, 1]."""
-        values: torch.Tensor = self.critic(overview)
+    def values(self, overview: torch.Tensor, *more: torch.Tensor) -> torch.Tensor:
+        """Values of positions: float32[B, S], and more that the critic sees -> float32[B, 1]."""
+        values: torch.Tensor = self.critic(torch.cat([overview, *more], dim=1))
         return values
 
     def to_weights(self, **made: Any) -> Weights:
-        """What agent `ppo` plays with; `made` says how it was made."""
+        """What an agent plays with; `made` says how it was made."""
         state = {name: tensor.cpu().numpy().copy() for name, tensor in self.state_dict().items()}
         return Weights(
             linear=state["linear.weight"][0],
@@ -92,6 +101,7 @@ class CandidateNetwork(nn.Module):
             of_overview=state["of_overview.weight"],
             output=state["output.weight"][0],
             made=made,
+            layout=self.layout,
         )
 
 

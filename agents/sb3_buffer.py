@@ -1,7 +1,8 @@
 """Rollouts without the empty places: a quarter of the memory, and of the copying.
 
-MaskablePPO's own buffer keeps all 32 places of every decision, though eight or nine hold a
-candidate. This one keeps those alone, and hands minibatches to `agents.sb3_policy` in that form.
+MaskablePPO's own buffer keeps all places of every decision, 32 of moves or 48 of plans, though
+about ten hold a candidate. This one keeps those alone, and hands minibatches to `agents.sb3_policy`
+in that form.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from sb3_contrib.common.maskable.buffers import (
     MaskableDictRolloutBufferSamples,
 )
 
-from agents.features import FEATURES
-
 
 class CandidateRolloutBuffer(MaskableDictRolloutBuffer):  # type: ignore[misc]
-    """Rollouts of `agents.wrappers`, T steps of N games.
+    """Rollouts of `agents.wrappers` or `agents.plan_env`, T steps of N games.
 
     The `candidates` of a minibatch are float32[M, F], those of its masks in order.
     """
@@ -29,6 +28,7 @@ class CandidateRolloutBuffer(MaskableDictRolloutBuffer):  # type: ignore[misc]
         self._steps: list[np.ndarray] = []
         super().reset()
         self.observations["candidates"] = np.zeros(0, dtype=np.float32)
+        self._others = [name for name in self.observations if name != "candidates"]
 
     def add(
         self,
@@ -45,8 +45,9 @@ class CandidateRolloutBuffer(MaskableDictRolloutBuffer):  # type: ignore[misc]
             raise ValueError("rollouts of candidates need action masks")
         step = self.pos
         masks = action_masks.reshape(self.n_envs, self.mask_dims)
-        self._steps.append(obs["candidates"].reshape(-1, len(FEATURES))[masks.ravel()])
-        self.observations["overview"][step] = obs["overview"]
+        self._steps.append(obs["candidates"][masks])
+        for name in self._others:
+            self.observations[name][step] = obs[name]
         self.action_masks[step] = masks
         self.actions[step] = action.reshape(self.n_envs, self.action_dim)
         self.rewards[step] = reward
@@ -68,20 +69,20 @@ class CandidateRolloutBuffer(MaskableDictRolloutBuffer):  # type: ignore[misc]
             array.reshape(total, -1)
             for array in (self.actions, self.values, self.log_probs, self.advantages, self.returns)
         ]
-        overview = self.observations["overview"].reshape(total, -1)
+        others = {name: self.observations[name].reshape(total, -1) for name in self._others}
         order = np.random.permutation(total)  # noqa: NPY002  (seeded with the model)
         for first in range(0, total, size):
             chosen = order[first : first + size]
             own = counts[chosen]
             places = np.repeat(starts[chosen] - (np.cumsum(own) - own), own) + np.arange(own.sum())
-            actions, *others = (self._tensor(column[chosen]) for column in columns)
+            actions, *rest = (self._tensor(column[chosen]) for column in columns)
             yield MaskableDictRolloutBufferSamples(
                 {
                     "candidates": self._tensor(candidates[places]),
-                    "overview": self._tensor(overview[chosen]),
+                    **{name: self._tensor(array[chosen]) for name, array in others.items()},
                 },
                 actions,
-                *(column.flatten() for column in others),
+                *(column.flatten() for column in rest),
                 self._tensor(masks[chosen]),
             )
 

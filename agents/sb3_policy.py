@@ -16,13 +16,16 @@ from stable_baselines3.common.torch_layers import CombinedExtractor
 from stable_baselines3.common.type_aliases import Schedule
 
 from agents.network import CandidateNetwork
-from agents.wrappers import OBSERVATION_SPACE, PLACES
+from agents.plan_env import PAST, PLAN_OBSERVATION_SPACE
+from agents.ppo import MOVES
+from agents.ppo_plan import PLANS
+from agents.wrappers import OBSERVATION_SPACE
 
 Observations = dict[str, torch.Tensor]
 
 
 class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
-    """Chooses among the candidates of `agents.wrappers`; it cannot do without action masks.
+    """Chooses among moves of `agents.wrappers` or plans of `agents.plan_env`, by action masks.
 
     Args:
         hidden: units of each hidden layer.
@@ -47,10 +50,10 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
                 f"CandidatePolicy has no {', '.join(others)}: it is trained with MaskablePPO,"
                 " since it needs action masks"
             )
-        if observation_space != OBSERVATION_SPACE:
+        if observation_space not in (OBSERVATION_SPACE, PLAN_OBSERVATION_SPACE):
             raise ValueError(
                 "CandidatePolicy plays environments wrapped in agents.wrappers.CandidatesEnv or"
-                " CandidatesVectorEnv"
+                " CandidatesVectorEnv, and agents.plan_env.PlanVectorEnv"
             )
         self._network_options: dict[str, Any] = {"hidden": hidden, "linear": linear}
         super().__init__(
@@ -61,7 +64,9 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
         )
 
     def _build(self, lr_schedule: Schedule) -> None:
-        self.network = CandidateNetwork(**self._network_options)
+        of_plans = "past" in self.observation_space.spaces
+        layout, more = (PLANS, PAST) if of_plans else (MOVES, 0)
+        self.network = CandidateNetwork(**self._network_options, layout=layout, more_to_value=more)
         self.optimizer = self.optimizer_class(
             self.network.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
         )
@@ -102,13 +107,14 @@ class CandidatePolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
             )
         candidates = obs["candidates"]
         masks = torch.as_tensor(action_masks, device=candidates.device).bool()
-        masks = masks.reshape(-1, PLACES)
+        places = int(self.action_space.n)
+        masks = masks.reshape(-1, places)
         scores = self.network.scores(candidates, obs["overview"], masks)
-        distribution = MaskableCategoricalDistribution(PLACES)
+        distribution = MaskableCategoricalDistribution(places)
         distribution.proba_distribution(action_logits=scores)
         distribution.apply_masking(masks)
         return distribution
 
     def predict_values(self, obs: Observations) -> torch.Tensor:
         """Values of positions, [B, 1]."""
-        return self.network.values(obs["overview"])
+        return self.network.values(*(obs[name] for name in ("overview", "past") if name in obs))

@@ -1,5 +1,7 @@
 """Trains a policy with MaskablePPO: ``python -m agents.train configs/train/draw1.yaml``.
 
+What it chooses among is moves, for agent `ppo`, or plans, for `ppo-plan`: option `choices`.
+
 Whatever a run makes is in its folder: `config.yaml`, every option; `validation.csv` and
 `curve.png`, how well it played deals of the suite `validation` on the way; `best.npz`, the weights
 that won the most of them; `tensorboard/`; and `checkpoints/`, from which `--resume` goes on: with
@@ -33,9 +35,12 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"error: {error.name} is not installed: pip install --editable '.[train]'")
 
-from agents.guide import load_weights, weights_file
+from agents import guide, plan_agent
 from agents.network import running_mean
+from agents.plan_env import PlanVectorEnv
 from agents.ppo import Ppo, Weights
+from agents.ppo_plan import FEATURES as PLAN_FEATURES
+from agents.ppo_plan import PpoPlan
 from agents.sb3 import SB3VecEnv
 from agents.sb3_buffer import CandidateRolloutBuffer
 from agents.sb3_policy import CandidatePolicy
@@ -51,6 +56,12 @@ VALIDATION_STEP_LIMIT = 500
 
 def make_envs(config: TrainConfig) -> SB3VecEnv:
     """The games to train on."""
+    if config.choices == "plans":
+        return SB3VecEnv(
+            PlanVectorEnv(
+                config.env, config.num_envs, config.quota, config.more, config.games_per_deal
+            )
+        )
     envs = gym.make_vec(
         config.env,
         config.num_envs,
@@ -67,12 +78,21 @@ def make_envs(config: TrainConfig) -> SB3VecEnv:
     )
 
 
+def first_weights(config: TrainConfig) -> np.ndarray | None:
+    """Where the linear part starts, float32[F]; None for zeros."""
+    rules = PRESETS[config.env]
+    if config.start == "guide":
+        weights = guide.load_weights(guide.weights_file(rules))
+    elif config.start == "planner":
+        weights = plan_agent.load_weights("planner", rules)[: len(PLAN_FEATURES)]
+    else:
+        return None
+    return (weights / config.heat).astype(np.float32)
+
+
 def make_model(config: TrainConfig) -> MaskablePPO:
     """An untrained model."""
     first, last = config.learning_rate, config.last_learning_rate
-    linear = None
-    if config.start == "guide":
-        linear = load_weights(weights_file(PRESETS[config.env]))
     return MaskablePPO(
         CandidatePolicy,
         make_envs(config),
@@ -85,7 +105,7 @@ def make_model(config: TrainConfig) -> MaskablePPO:
         clip_range=config.clip,
         ent_coef=config.entropy,
         rollout_buffer_class=CandidateRolloutBuffer,
-        policy_kwargs={"hidden": config.hidden, "linear": linear},
+        policy_kwargs={"hidden": config.hidden, "linear": first_weights(config)},
         stats_window_size=1000,
         seed=config.seed,
         device=config.device,
@@ -189,7 +209,11 @@ class Watch(BaseCallback):  # type: ignore[misc]
         steps, config = self.model.num_timesteps, self.config
         network: Any = self.mean.module
         weights = network.to_weights(
-            env=config.env, actions="reach", seed=config.seed, steps=steps, version=__version__
+            env=config.env,
+            actions="plans" if config.choices == "plans" else "reach",
+            seed=config.seed,
+            steps=steps,
+            version=__version__,
         )
         result = validate(weights, config)
         best = max((row["win_rate"] for row in self.rows), default=-1.0)
@@ -214,8 +238,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
 
 
 def validate(weights: Weights, config: TrainConfig) -> Evaluation:
-    """Play validation deals with weights as agent `ppo` plays: always the best move."""
-    agent = Ppo(PRESETS[config.env], weights=weights)
+    """Play validation deals with weights as the agent plays: always the best move or plan."""
+    agent = (PpoPlan if config.choices == "plans" else Ppo)(PRESETS[config.env], weights=weights)
     deals = suite("validation", config.validation_games)
     return evaluate(agent, config.env, deals, num_envs=512, max_episode_steps=VALIDATION_STEP_LIMIT)
 

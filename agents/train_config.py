@@ -12,7 +12,8 @@ from typing import Any, Literal
 import yaml
 from jsonargparse import ArgumentParser
 
-from klondike_env.games.klondike.rules import PRESETS
+from agents.plan_agent import check_free
+from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
 
 FREE_TO_CHANGE = ("steps", "threads", "device", "output", "validate_every", "checkpoint_every")
 """Options that a resumed run may have otherwise than it began with."""
@@ -28,10 +29,14 @@ class TrainConfig:
 
     Attributes:
         env: environment id, one where going through the stock is free.
+        choices: `moves`, as agent `ppo` makes them, or `plans`, as `ppo-plan` does.
         output: folder of the run.
         steps: decisions to train on, of all games together.
         seed: of deals, first weights and choices.
-        start: `zero`, or `guide`: the linear part starts from the weights of the agent guide.
+        start: `zero`, or the agent from whose weights the linear part starts: `guide` of moves,
+            `planner` of plans.
+        heat: what the first weights of the linear part are divided by; above 1, choices begin more
+            even and more is tried.
         hidden: units of each hidden layer.
         num_envs: games side by side.
         steps_per_update: decisions of each game between updates.
@@ -42,10 +47,13 @@ class TrainConfig:
         clip: range of PPO's ratio, 1 - clip to 1 + clip.
         gae_lambda: of the advantage estimate; the discount is 1.
         entropy: weight of the entropy bonus.
-        reward: the environment's reward.
-        no_repeat: bar moves that recreate a position, in training; in play they always are.
-        stall_limit: actions without an irreversible one after which a game is lost; 0 for none.
-        max_episode_steps: actions after which a game is truncated.
+        quota: of plans: how many a pile, in training; in play as `planner` has it.
+        more: of plans: positions looked at for them after the first, in training.
+        games_per_deal: of plans: games played of each deal in a row.
+        reward: of moves: the environment's reward; of plans it is `win`.
+        no_repeat: of moves: bar those that recreate a position, in training; in play always.
+        stall_limit: of moves: so many without an irreversible one lose a game; 0 for no limit.
+        max_episode_steps: of moves: so many end a game.
         validate_every: decisions between validations.
         validation_games: deals of the suite `validation` that each validation plays.
         checkpoint_every: decisions between checkpoints.
@@ -54,10 +62,12 @@ class TrainConfig:
     """
 
     env: str = "Klondike-Draw1-v0"
+    choices: Literal["moves", "plans"] = "moves"
     output: str = "runs/train"
     steps: int = 1_000_000
     seed: int = 1
-    start: Literal["zero", "guide"] = "zero"
+    start: Literal["zero", "guide", "planner"] = "zero"
+    heat: float = 1.0
     hidden: int = 64
     num_envs: int = 512
     steps_per_update: int = 64
@@ -68,6 +78,9 @@ class TrainConfig:
     clip: float = 0.2
     gae_lambda: float = 0.98
     entropy: float = 0.003
+    quota: int = 4
+    more: int = 150
+    games_per_deal: int = 8
     reward: Literal["win", "score", "cards", "progress"] = "win"
     no_repeat: bool = True
     stall_limit: int = 60
@@ -84,9 +97,19 @@ class TrainConfig:
         Raises:
             ConfigError: naming the option and what is allowed.
         """
-        free = [name for name, rules in PRESETS.items() if rules.allows_reach]
+        plans = self.choices == "plans"
+        free = [
+            name
+            for name, rules in PRESETS.items()
+            if (_has_free_plans(rules) if plans else rules.allows_reach)
+        ]
         if self.env not in free:
             raise ConfigError(f"env must be one of {', '.join(free)}, not {self.env!r}")
+        starts = ("zero", "planner" if plans else "guide")
+        _check(
+            "start", self.start in starts, self.start, f"{' or '.join(starts)} for {self.choices}"
+        )
+        _check("reward", self.reward == "win" or not plans, self.reward, "win for plans")
         for name in (
             "steps",
             "hidden",
@@ -94,6 +117,9 @@ class TrainConfig:
             "steps_per_update",
             "batch_size",
             "epochs",
+            "quota",
+            "more",
+            "games_per_deal",
             "max_episode_steps",
             "validate_every",
             "validation_games",
@@ -105,6 +131,7 @@ class TrainConfig:
         for name in ("learning_rate", "last_learning_rate", "clip"):
             _check(name, 0 < getattr(self, name) <= 1, getattr(self, name), "above 0, at most 1")
         _check("gae_lambda", 0 <= self.gae_lambda <= 1, self.gae_lambda, "from 0 to 1")
+        _check("heat", self.heat > 0, self.heat, "above 0")
         _check("entropy", self.entropy >= 0, self.entropy, "0 or more")
         size = self.num_envs * self.steps_per_update
         _check(
@@ -139,6 +166,14 @@ class TrainConfig:
                 raise ConfigError(
                     f"the run in {self.output} began with {name} {began.get(name)!r}, not {value!r}"
                 )
+
+
+def _has_free_plans(rules: KlondikeRules) -> bool:
+    try:
+        check_free(rules)
+    except ValueError:
+        return False
+    return True
 
 
 def _check(name: str, is_right: bool, value: object, allowed: str) -> None:

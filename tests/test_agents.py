@@ -76,7 +76,7 @@ def test_what_agents_cannot_play_they_refuse_in_one_line() -> None:
     by_plans = hidden - {"Klondike-Bicycle-v0", "Klondike-Strict-v0"}
     for name in ("planner", "search", "search-fast"):
         assert played.pop(name) == by_plans
-    for name in ("plan", "hop", "uct"):
+    for name in ("plan", "ppo-plan", "hop", "uct"):
         assert played.pop(name) == {env_id for env_id in by_plans if not PRESETS[env_id].passes}
     assert played.pop("ppo") == {name for name, rules in PRESETS.items() if rules.allows_reach}
     assert all(ids == set(klondike_env.ENV_IDS) for ids in played.values())
@@ -88,6 +88,8 @@ def test_what_agents_cannot_play_they_refuse_in_one_line() -> None:
         make_agent("hop", PRESETS["Klondike-Vegas-v0"])
     with pytest.raises(ValueError, match=r"^agent 'ppo' cannot play these rules: its policies .*$"):
         make_agent("ppo", PRESETS["Klondike-Vegas-v0"])
+    with pytest.raises(ValueError, match=r"^agent 'ppo-plan' cannot .* it needs unlimited passes"):
+        make_agent("ppo-plan", PRESETS["Klondike-Vegas-v0"])
     with pytest.raises(ValueError, match=r"^agent 'plan' .* use the solver$"):
         make_agent("plan", PRESETS["Klondike-Thoughtful-Draw1-v0"])
 

@@ -16,10 +16,11 @@ import pytest
 import yaml
 
 import klondike_env
-from agents import make_agent
+from agents import make_agent, ppo_plan
 from agents.features import FEATURES
 from agents.guide import load_weights, weights_file
-from agents.ppo import POLICIES, Ppo, Weights, policy_file
+from agents.ppo import MOVES, POLICIES, Ppo, Weights, policy_file
+from agents.ppo_plan import PLANS
 from agents.wrappers import PLACES, CandidatesEnv, CandidatesVectorEnv
 from klondike_env.deals import suite
 from klondike_env.games.klondike.rules import PRESETS
@@ -47,6 +48,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 ROOT = Path(__file__).parent.parent
 TRAINED = ["Klondike-Draw1-v0", "Klondike-Draw3-v0"]
+SHIPPED = [(name, env_id) for name in ("ppo", "ppo-plan") for env_id in TRAINED]
 
 
 @pytest.fixture(autouse=True)
@@ -247,12 +249,12 @@ def test_a_network_that_starts_from_guide_plays_as_guide(env_id: str) -> None:
     assert alike >= 38  # scores that tie but for rounding may go either way
 
 
-@pytest.mark.parametrize("env_id", TRAINED)
-def test_shipped_policies_play_legally_and_the_same_in_any_company(env_id: str) -> None:
+@pytest.mark.parametrize(("name", "env_id"), SHIPPED)
+def test_shipped_policies_play_legally_and_the_same_in_any_company(name: str, env_id: str) -> None:
     """R04, R18: an illegal action would raise; twice here, once in another process."""
     runs = []
     for num_envs in (200, 7):
-        agent = make_agent("ppo", PRESETS[env_id])
+        agent = make_agent(name, PRESETS[env_id])
         deals = suite("validation", 200 if num_envs == 200 else 30)
         run = klondike_env.evaluate(agent, env_id, deals, num_envs=num_envs, max_episode_steps=300)
         runs.append([replace(record, seconds=0.0) for record in run.records])
@@ -260,7 +262,7 @@ def test_shipped_policies_play_legally_and_the_same_in_any_company(env_id: str) 
     program = (
         "import klondike_env, agents\n"
         "from klondike_env.games.klondike.rules import PRESETS\n"
-        f"agent = agents.make_agent('ppo', PRESETS[{env_id!r}])\n"
+        f"agent = agents.make_agent({name!r}, PRESETS[{env_id!r}])\n"
         "deals = klondike_env.deals.suite('validation', 30)\n"
         f"run = klondike_env.evaluate(agent, {env_id!r}, deals, max_episode_steps=300)\n"
         "print([(r.outcome, r.steps, r.foundation_cards) for r in run.records])\n"
@@ -273,17 +275,19 @@ def test_shipped_policies_play_legally_and_the_same_in_any_company(env_id: str) 
     assert done.stdout.strip() == str(mine)
 
 
-@pytest.mark.parametrize("env_id", TRAINED)
-def test_shipped_policies_have_their_card_and_curve(env_id: str) -> None:
-    path = policy_file(PRESETS[env_id])
-    made = Weights.load(path).made
-    assert made["env"] == env_id
+@pytest.mark.parametrize(("name", "env_id"), SHIPPED)
+def test_shipped_policies_have_their_card_and_curve(name: str, env_id: str) -> None:
+    layout, file_of = (MOVES, policy_file) if name == "ppo" else (PLANS, ppo_plan.policy_file)
+    path = file_of(PRESETS[env_id])
+    made = Weights.load(path, layout).made
+    assert (path.stem.rpartition("-")[0], made["env"]) == (name, env_id)
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     for text in (env_id, path.with_suffix(".png").name, f"{made['steps']:,}"):
         assert text in card
     assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     assert path.stat().st_size < 200_000
-    assert {file.stem for file in POLICIES.glob("ppo-*")} == {"ppo-draw1", "ppo-draw3"}
+    expected = {f"{name}-draw{draw}" for name in ("ppo", "ppo-plan") for draw in (1, 3)}
+    assert {file.stem for file in POLICIES.iterdir()} == expected
 
 
 def test_a_policy_of_another_layout_is_refused_with_what_to_do(tmp_path: Path) -> None:

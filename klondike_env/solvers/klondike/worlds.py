@@ -102,6 +102,27 @@ def draw_worlds(games, terms, seed, scratch, states, deals):
     return is_first
 
 
+def room_to_deal(rules: KlondikeRules) -> tuple[Any, ...]:
+    """What `deal_state` works in: a game and what starts it, a state and a deal of zeros."""
+    return (
+        np.zeros(1, dtype=GAME),
+        np.zeros(1, dtype=np.int64),
+        np.zeros((1, NUM_CARDS), dtype=np.uint8),
+        np.zeros(1, dtype=STATE),
+        np.zeros(1, dtype=DEAL),
+        encode_rules(rules, "turn"),
+    )
+
+
+@inlined
+def deal_state(numbers, scratch, states, deals):
+    """Write the compact state and the deal of a deal number, all cards known; arrays of one."""
+    games, rows, no_deck, no_state, no_deal, terms = scratch
+    start(games, rows, numbers, no_deck, terms)
+    states[0], deals[0] = no_state[0], no_deal[0]
+    read_game(games[0], terms[0], states[0], deals[0])
+
+
 def deal_states(numbers: Iterable[int], rules: KlondikeRules) -> tuple[np.ndarray, np.ndarray]:
     """The compact states (`STATE`[M]) and deals (`DEAL`[M]) of deal numbers, all cards known."""
     decks = np.stack([deck(number) for number in numbers])
