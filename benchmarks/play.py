@@ -167,6 +167,11 @@ class _Guarded:
     def act(self, observations: Any, action_masks: np.ndarray) -> Any:
         return self._call("act", observations, action_masks)
 
+    def given_up(self) -> Any:
+        if hasattr(self._agent, "given_up"):
+            return self._call("given_up")
+        return np.zeros(len(self._seeds), dtype=np.bool_)
+
     def _call(self, method: str, *arguments: Any) -> Any:
         try:
             return getattr(self._agent, method)(*arguments)

@@ -332,3 +332,15 @@ def test_the_picture_is_a_png(tmp_path: Path, reference: Path) -> None:
     code = compare("--picture", str(path), "--output", str(reference / "games"), folder=tmp_path)
     assert code == 0
     assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_a_game_that_its_agent_gives_up_ends_there(tmp_path: Path) -> None:
+    assert compare(folder=tmp_path, agents=["plan"], games=60) == 0
+    (records,) = stored_games(tmp_path).values()
+    given_up = [record for record in records if record["outcome"] == "unfinished"]
+    assert len(given_up) >= 5
+    assert max(record["steps"] for record in given_up) < 500
+    (environment,) = result(tmp_path)["environments"]
+    (agent,) = environment["agents"]
+    assert agent["summary"]["truncated_share"] == 0.0
+    assert agent["summary"]["wins"] == sum(record["outcome"] == "won" for record in records)
