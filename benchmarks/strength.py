@@ -6,6 +6,7 @@ Reads what ``compare --json`` wrote; the published results are in ``published.ya
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from benchmarks import config
 from benchmarks.errors import UserError
 
 PUBLISHED = Path(__file__).parent / "published.yaml"
+HEIGHT = 4.6  # of the picture, inches
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,36 +120,45 @@ def write_picture(points: Sequence[Point], path: Path) -> None:
     from matplotlib.figure import Figure
 
     envs = sorted({point.env for point in points})
-    figure = Figure(figsize=(5 * len(envs), 4.6), layout="constrained")
+    figure = Figure(figsize=(5 * len(envs), HEIGHT), layout="constrained")
     FigureCanvasAgg(figure)
     panels: Any = figure.subplots(1, len(envs), squeeze=False)[0]
     for panel, env in zip(panels, envs, strict=True):
-        for point in (point for point in points if point.env == env):
+        shown = sorted((p for p in points if p.env == env), key=lambda p: -p.win_rate)
+        bottom = max(0.0, 10 * (shown[-1].win_rate // 10 - 1))
+        per_point = (shown[0].win_rate + 5 - bottom) / (72 * 0.8 * HEIGHT)  # of type, in percent
+        labels: list[tuple[float, float]] = []  # places taken: decade of seconds, percent
+        for point in shown:
+            colour = "0.45" if point.source else "black"
             panel.errorbar(
                 point.seconds,
                 point.win_rate,
                 yerr=[[point.win_rate - point.low], [point.high - point.win_rate]],
                 fmt="s" if point.source else "o",
                 markerfacecolor="white" if point.source else "black",
-                color="0.45" if point.source else "black",
+                color=colour,
                 capsize=3,
             )
-            name = f"{point.player}\n{point.source}" if point.source else point.player
+            decade, height = math.log10(point.seconds), point.win_rate
+            line, width = (20 * per_point, 3.5) if point.source else (10 * per_point, 2.0)
+            while any(abs(decade - x) < width and abs(height - y) < line for x, y in labels):
+                height -= per_point
+            labels.append((decade, height))
             is_right = point.seconds > 30
             panel.annotate(
-                name,
+                f"{point.player}\n{point.source}" if point.source else point.player,
                 (point.seconds, point.win_rate),
-                (-8 if is_right else 8, 0),
+                (-8 if is_right else 8, (height - point.win_rate) / per_point),
                 textcoords="offset points",
                 ha="right" if is_right else "left",
                 va="center",
                 fontsize=8,
-                color="0.35" if point.source else "black",
+                color=colour,
                 fontweight="normal" if point.source else "bold",
             )
         panel.set_xscale("log")
-        panel.set_xlim(3e-4, 2e4)
-        panel.set_ylim(bottom=0)
+        panel.set_xlim(5e-5, 2e4)
+        panel.set_ylim(bottom, shown[0].win_rate + 5)
         panel.set_title(env, loc="left", fontsize=10)
         panel.set_xlabel("seconds a game (median)")
         panel.grid(color="0.9")
