@@ -4,15 +4,11 @@ A world is a guess of where the cards not yet seen lie, drawn uniformly; it is a
 knows of them. `klondike_env.solvers.klondike.lookahead` plays every plan out in the same worlds and
 drops those that do worst. `search-fast` is the same with fewer worlds.
 
-What settings the outcomes of every plan in 512 worlds favour, at some 200 decisions of training
-deals: the mean gain a decision over the prior's choice, in points of the win rate (draw 1 / draw
-3), is 0.60 / 1.15 with 16 plans and 192 worlds, 0.52 / 0.99 with 128, 0.61 / 1.05 with 256, and
-0.25 / 0.59 with 4 plans and 64 worlds. A point of the prior's score is worth some 0.001: with
-0.004 a fifth of the gain or more is lost, with 0.02 most of it. Races that drop plans by paired
-differences instead of by halves gain no more for the same number of games. Nor did it help to
-train the weights of the play within worlds on its narrow list of plans (73.4 % against 73.3 % of
-draw 1, 42.3 against 42.1 of draw 3, 6,000 validation deals), or to mix in what the solver says of
-a world (draw 3, 57.3 % against 56.7 % of 150).
+The settings come from the outcomes of every plan in many worlds, at decisions of training deals,
+and from games on the suite `validation`. A point of the prior's score is worth little: several
+times more, and the search hardly leaves the prior. Dropping plans by paired differences instead of
+by halves, training the weights of the play within worlds on its narrow list of plans, and mixing in
+what the solver says of a world showed no gain.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def _figures(
     yield _figure(
         "Length of games",
         plots.lengths(players, environment.step_limit),
-        "Games at the step limit are told as a number only; the last bar holds all longer ones."
+        "Games at the limit or given up are told as numbers; the last bar holds all longer ones."
         " Agents of the action set reach spend no action on going through the stock.",
     )
     known = _verdicts(environment)

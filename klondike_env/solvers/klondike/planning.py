@@ -352,7 +352,7 @@ class PlanPlayer:
         self._chooser.restart(rows, seeds)
 
     def given_up(self) -> np.ndarray:
-        """The rows whose game cannot be won any more, for all that is known: bool[B]."""
+        """The rows whose game was given up, since no plan was found for it: bool[B]."""
         is_given_up: np.ndarray = self._memory["stage"] == GIVEN_UP
         return is_given_up
 

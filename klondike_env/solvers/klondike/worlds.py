@@ -9,13 +9,12 @@ import numpy as np
 
 from klondike_env.cards import FACE_DOWN, NUM_CARDS
 from klondike_env.compiled import entry_point, inlined
-from klondike_env.deals import deck, mix
-from klondike_env.games.base import OWN_DECK
+from klondike_env.deals import mix
 from klondike_env.games.klondike.kernels import start
 from klondike_env.games.klondike.layout import MAX_HEIGHT, MAX_HIDDEN, PILES, SUITS, encode_rules
 from klondike_env.games.klondike.layout import STATE as GAME
 from klondike_env.games.klondike.rules import KlondikeRules
-from klondike_env.solvers.klondike.compact import DEAL, ONE, STATE, ZERO, U, compact, read_game
+from klondike_env.solvers.klondike.compact import DEAL, ONE, STATE, ZERO, U, read_game
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
@@ -114,7 +113,7 @@ def room_to_deal(rules: KlondikeRules) -> tuple[Any, ...]:
     )
 
 
-@inlined
+@entry_point
 def deal_state(numbers, scratch, states, deals):
     """Write the compact state and the deal of a deal number, all cards known; arrays of one."""
     games, rows, no_deck, no_state, no_deal, terms = scratch
@@ -125,14 +124,9 @@ def deal_state(numbers, scratch, states, deals):
 
 def deal_states(numbers: Iterable[int], rules: KlondikeRules) -> tuple[np.ndarray, np.ndarray]:
     """The compact states (`STATE`[M]) and deals (`DEAL`[M]) of deal numbers, all cards known."""
-    decks = np.stack([deck(number) for number in numbers])
-    states, deals = np.zeros(len(decks), dtype=STATE), np.zeros(len(decks), dtype=DEAL)
-    games, rows, terms = (
-        np.zeros(1, dtype=GAME),
-        np.zeros(1, dtype=np.int64),
-        encode_rules(rules, "turn"),
-    )
-    for k in range(len(decks)):
-        start(games, rows, np.array([OWN_DECK]), decks[k : k + 1], terms)
-        states[k : k + 1], deals[k : k + 1] = compact(games, terms)
+    given, scratch = np.array(list(numbers), dtype=np.int64), room_to_deal(rules)
+    states, deals = np.zeros(len(given), dtype=STATE), np.zeros(len(given), dtype=DEAL)
+    for k in range(len(given)):
+        row = slice(k, k + 1)
+        deal_state(given[row], scratch, states[row], deals[row])
     return states, deals
