@@ -183,22 +183,26 @@ highest_bit = _highest_bit_in_python if numba.config.DISABLE_JIT else _highest_b
 
 
 @intrinsic
-def _prefetch_compiled(typing_context, row, at):  # type: ignore[no-untyped-def]
+def _prefetch_compiled(typing_context, row, at, offset):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
         array = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
         place = builder.bitcast(builder.gep(array.data, [args[1]]), byte)
+        place = builder.gep(place, [args[2]])
         kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
         builder.call(function, [place, word(1), word(3), word(1)])  # to write, keep close, data
         return context.get_dummy_value()
 
-    return types.none(row, types.uint64), generate
+    return types.none(row, types.uint64, types.int64), generate
 
 
-def _prefetch_in_python(row: np.ndarray, at: Any) -> None:
+def _prefetch_in_python(row: np.ndarray, at: Any, offset: int) -> None:
     pass
 
 
 prefetch = _prefetch_in_python if numba.config.DISABLE_JIT else _prefetch_compiled
-"""Have the memory of element `at` (uint64) of a contiguous row fetched ahead of its use."""
+"""Have memory fetched ahead of its use.
+
+It is `offset` bytes into element `at` (uint64) of a contiguous row; the element need not exist.
+"""

@@ -6,6 +6,7 @@ import copy
 import os
 import pickle
 import signal
+import threading
 from typing import Any
 
 import gymnasium as gym
@@ -15,6 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import klondike_env
 from klondike_env.games.base import IllegalMoveError
+from klondike_env.threads import share_rows
 from tests.reference.building import easy_deck
 
 SEEDS = [3, 1, 4, 15]
@@ -244,6 +246,22 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
         envs.step(actions)
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_what_a_helper_thread_raises_reaches_the_caller() -> None:
+    caller = threading.get_ident()
+    helped = threading.Event()
+
+    def refuse(first: int, last: int) -> int:
+        if threading.get_ident() != caller:
+            helped.set()
+            raise OverflowError("rows of the helper")
+        helped.wait(10)
+        return -1
+
+    with pytest.raises(OverflowError, match="rows of the helper"):
+        share_rows(refuse, 8, 2)
+    assert share_rows(lambda first, last: first if first >= 3 else -1, 8, 2) == 3
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -232,6 +232,8 @@ class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
                 f"actions are {self.num_envs} whole numbers in one row, not of type {array.dtype}"
                 f" and shape {array.shape}"
             )
+        if array.dtype == np.int64 and array.flags.carray:
+            return array
         # A plain copy: read-only or strided arrays would have the kernel compiled anew.
         return np.array(array, dtype=np.int64)
 
@@ -242,13 +244,9 @@ class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
             illegal = kernels.step(*shared, self._is_strict, 0, count, *arrays)
         else:
             illegal = -1
-            if self._is_strict:  # before any thread moves anything
-                illegal = share_rows(
-                    lambda first, last: kernels.find_illegal(
-                        self._state, actions, self.setup.num_actions, first, last
-                    ),
-                    count,
-                    num_threads,
+            if self._is_strict:  # before any thread moves anything; too short to be shared
+                illegal = kernels.find_illegal(
+                    self._state, actions, self.setup.num_actions, 0, count
                 )
             if illegal < 0:
                 share_rows(

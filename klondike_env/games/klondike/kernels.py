@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from klondike_env.cards import FACE_DOWN, NUM_CARDS
-from klondike_env.compiled import entry_point, inlined
+from klondike_env.compiled import entry_point, inlined, prefetch
 from klondike_env.deals import advance_stream, shuffle_into, stream_number
 from klondike_env.games.base import NEXT_DEAL, OUTCOMES, OWN_DECK, REWARDS
 from klondike_env.games.klondike.layout import (
@@ -26,6 +26,7 @@ from klondike_env.games.klondike.layout import (
     PILES,
     PROGRESS_SCALE,
     REACH_BOARD,
+    STATE,
     SUITS,
     TALON,
     TURN_BOARD,
@@ -42,6 +43,9 @@ RUNNING, WON, STUCK = (OUTCOMES.index(outcome) for outcome in ("", "won", "stuck
 REWARD_WIN, REWARD_SCORE, REWARD_CARDS = (
     list(REWARDS).index(name) for name in ("win", "score", "cards")
 )
+
+AHEAD = 32  # rows, from fetching a state to looking at it
+LEGAL_AT = dict(STATE.fields or {})["legal"][1]  # bytes into a state
 
 KING = 12
 KING_BITS = (1 << KING) | (1 << (16 + KING))
@@ -241,6 +245,7 @@ def _is_legal(state, action, num_actions):
 def _find_illegal(states, actions, num_actions, first_row, last_row):
     """First row whose action is out of range or illegal, or -1; any will do where none is legal."""
     for row in range(first_row, last_row):
+        prefetch(states, U(row + AHEAD), LEGAL_AT)
         state, action = states[row], actions[row]
         if not _is_legal(state, action, num_actions) and not state.has_ended:
             if action < 0 or action >= num_actions or not _has_no_legal(state):

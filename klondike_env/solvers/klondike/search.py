@@ -443,7 +443,7 @@ def is_dead(state, deal):
 
 @inlined
 def _prefetch(table, shift, key):
-    prefetch(table, (mix(key + ONE) >> shift) << ONE)
+    prefetch(table, (mix(key + ONE) >> shift) << ONE, 0)
 
 
 @inlined
