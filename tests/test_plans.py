@@ -16,9 +16,19 @@ from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.position import parse
 from klondike_env.games.klondike.rules import PRESETS, KlondikeRules
 from klondike_env.solvers.klondike.choice import SECOND_NODES, F, list_choices, room
-from klondike_env.solvers.klondike.compact import BACK, DRAW, INDEX, UP, compact, every_table
+from klondike_env.solvers.klondike.compact import (
+    BACK,
+    DRAW,
+    DRAW_UP,
+    INDEX,
+    UP,
+    VACATE,
+    compact,
+    every_table,
+)
 from klondike_env.solvers.klondike.planning import HOPELESS, MAX_NODES, PLANNING
 from klondike_env.solvers.klondike.plans import COSTS, EARNINGS, find_plans, workspace
+from klondike_env.solvers.klondike.worlds import deal_states
 from tests.brute_force import DOWN, moves, read
 from tests.endgames import endgame
 from tests.test_laws import make, play_on
@@ -81,6 +91,40 @@ def test_the_cards_that_have_plans_are_those_that_can_be_turned_up(rules: Klondi
         several += len(expected) > 1
     assert compared > 25
     assert several > 5
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        KlondikeRules(),
+        KlondikeRules(draw_count=1),
+        KlondikeRules(draw_count=2, foundation_to_tableau=False),
+        KlondikeRules(passes=3),
+        KlondikeRules(draw_count=1, passes=2),
+    ],
+    ids=lambda rules: f"draw{rules.draw_count}-passes{rules.passes}",
+)
+def test_a_position_has_the_key_that_was_worked_out_before_it_was_made(
+    rules: KlondikeRules,
+) -> None:
+    every, work = every_table(rules.draw_count), workspace(1 << 12)
+    positions, links, table, _, _, plans, stamp = work
+    kinds: set[int] = set()
+    starts = [deal_states([number], rules) for number in range(30)]
+    terms = encode_rules(rules, "turn")
+    starts += [compact(parse(endgame(seed, rules), rules), terms) for seed in range(ENDGAMES)]
+    for states, deals in starts:
+        count, _ = find_plans(states, deals, every, work, 6, 500, rules.passes is not None)
+        now = table[table["stamp"] == stamp[0]]
+        key_of = dict(zip(now["node"].tolist(), now["key"].tolist(), strict=True))
+        for plan in plans[:count]:
+            node = int(plan["node"])
+            while node > 0:
+                assert positions["key"][node] == key_of[node]
+                kinds.add(int(links["kind"][node]))
+                node = int(links["parent"][node])
+    # Reveals end plans, so they lead to no position on the way of one.
+    assert kinds >= {UP, VACATE, DRAW_UP, DRAW} | ({BACK} if rules.foundation_to_tableau else set())
 
 
 @pytest.mark.parametrize(

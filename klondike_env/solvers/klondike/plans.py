@@ -26,6 +26,7 @@ from klondike_env.solvers.klondike.compact import (
     REVEAL,
     ROW,
     STATE,
+    SUIT,
     UP,
     VACATE,
     ZERO,
@@ -33,7 +34,9 @@ from klondike_env.solvers.klondike.compact import (
     lowest,
     play,
     spaces,
+    this_pass,
     twins,
+    waste_end_after,
 )
 from klondike_env.solvers.klondike.search import NODE, find_moves, moves_of
 
@@ -89,9 +92,8 @@ def workspace(max_nodes: int) -> tuple[np.ndarray, ...]:
 
 
 @inlined
-def _reach(states, links, table, queue, stamp, size, parent, cost, kind, card):
-    """Note the position just written at states[size]. Returns the new number of positions."""
-    key = states[size].key
+def _reach(links, table, queue, stamp, size, parent, cost, kind, card, key):
+    """Note a position, whose node would be `size`. Returns the new number of positions."""
     mask = U(table.shape[0] - 1)
     at = mix(key) & mask
     while table[at].stamp == stamp and table[at].key != key:
@@ -110,6 +112,31 @@ def _reach(states, links, table, queue, stamp, size, parent, cost, kind, card):
     link.next = queue[U(cost)]
     queue[U(cost)] = size
     return size + 1
+
+
+@inlined
+def _key_after(state, deal, near, kind, card):
+    """The key of the position that a move leads to; `near`: talon places that need no redeal."""
+    key, k = state.key, lowest_bit(card)
+    if kind == UP:
+        key += deal.up_weight[SUIT[k]]
+        if card & state.in_place != ZERO:
+            key -= deal.dealt_weight[deal.pile_of[k]]
+    elif kind == BACK:
+        key -= deal.up_weight[SUIT[k]]
+    elif kind == DRAW or kind == DRAW_UP:
+        place = ONE << U(deal.place[k])
+        key -= place * deal.talon_weight
+        if kind == DRAW_UP:
+            key += deal.up_weight[SUIT[k]]
+        if near & place == ZERO:
+            key -= deal.redeal_weight
+        if not deal.is_open_stock:
+            end = waste_end_after(deal, state.talon ^ place, place)
+            key += (end - state.waste_end) * deal.waste_weight
+    else:
+        key -= deal.dealt_weight[deal.pile_of[k]]
+    return key
 
 
 @inlined
@@ -181,7 +208,7 @@ def find_plans(start, deals, every, work, quota, more, ends_with_stock):
     if not ends_with_stock and may_turn(states[0], deal) == ZERO:
         return 0, True
     queue[0] = NO_NODE
-    size = _reach(states, links, table, queue, now, 0, NO_NODE, 0, 0, ZERO)
+    size = _reach(links, table, queue, now, 0, NO_NODE, 0, 0, ZERO, states[0].key)
     waiting, last_cost = 1, 1
     is_complete = True
     for cost in range(MAX_COST - 16):
@@ -203,7 +230,15 @@ def find_plans(start, deals, every, work, quota, more, ends_with_stock):
                 if size + 64 > states.shape[0] or (more > 0 and looked > more):
                     is_complete = False
                     break
+                # Most positions are met again or never looked at: only here one is made.
+                if here:
+                    link = links[here]
+                    states[here] = states[np.int64(link.parent)]
+                    play(states[here], deal, every, np.int64(link.kind), link.card)
                 find_moves(states[here], deal, every, node)
+                near = states[here].talon
+                if not deal.is_endless and near != ZERO:
+                    near = this_pass(states[here], deal, every)
                 for kind in range(6):
                     cards = moves_of(node, kind)
                     total = cost + COSTS[kind]
@@ -230,11 +265,10 @@ def find_plans(start, deals, every, work, quota, more, ends_with_stock):
                                 per_pile += ONE << U(8 * pile)
                                 count += 1
                         if not turns:
-                            states[size] = states[here]
-                            play(states[size], deal, every, kind, card)
+                            key = _key_after(states[here], deal, near, kind, card)
                             before = size
                             size = _reach(
-                                states, links, table, queue, now, size, here, total, kind, card
+                                links, table, queue, now, size, here, total, kind, card, key
                             )
                             waiting += size - before
             here = following
