@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from agents.features import FEATURES, Candidates
+from agents.plan_features import FEATURES, Candidates
 from klondike_env.compiled import entry_point
 
 _PILES = 7

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.chooser import Chooser
-from agents.features import FEATURES, MAX_CANDIDATES
+from agents.features import MAX_CANDIDATES
 from agents.overview import OVERVIEW, overviews
+from agents.plan_features import FEATURES, Candidates
 from klondike_env.compiled import entry_point, inlined
 from klondike_env.games.klondike.rules import KlondikeRules
 
@@ -191,6 +192,7 @@ class Ppo(Chooser):
                 "agent 'ppo' cannot play these rules: its policies are trained where going through"
                 " the stock is free"
             )
+        self.candidates = Candidates(self.rules)
         if weights is None:
             weights = Weights.load(policy_file(self.rules))
         self._weights = weights.for_kernels()

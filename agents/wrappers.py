@@ -30,7 +30,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from agents.features import FEATURES, Candidates
+from agents.plan_features import FEATURES, Candidates
 from agents.overview import OVERVIEW, overviews
 from agents.repeats import SAME_TABLEAU, Positions
 from klondike_env import IllegalMoveError
@@ -78,6 +78,7 @@ class _View:
         self._positions = Positions(num_envs, setup.rules.draw_count)
         self._everyone = np.arange(num_envs)
         self._found = Candidates(setup.rules)
+        self._found_of_some = Candidates(setup.rules)
         self._actions = np.zeros((num_envs, PLACES), dtype=np.int64)
         self._keys = np.zeros((num_envs, PLACES), dtype=np.uint64)
         self._stages = np.zeros(num_envs, dtype=np.int64)
@@ -99,7 +100,7 @@ class _View:
         """
         everyone = rows is None
         rows = self._everyone if rows is None else rows
-        found = self._found if everyone else Candidates(self._rules)
+        found = self._found if everyone else self._found_of_some
         found.describe(observations, masks)
         repeats = self._positions.repeats(found, rows)
         candidates = np.empty((len(rows), PLACES, len(FEATURES)), dtype=np.float32)
