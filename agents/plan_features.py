@@ -23,11 +23,11 @@ from klondike_env.games.klondike.layout import STATE as GAME
 from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike import choice
-from klondike_env.solvers.klondike.choice import NUM_FREE, list_choices, room
+from klondike_env.solvers.klondike.choice import NUM_FREE, describe_plans, room
 from klondike_env.solvers.klondike.compact import CARD, DEAL, STATE, U, ZERO, every_table, read_game
 from klondike_env.solvers.klondike.lines import next_action
 from klondike_env.solvers.klondike.planning import read_observation
-from klondike_env.solvers.klondike.plans import NO_NODE
+from klondike_env.solvers.klondike.plans import NO_NODE, find_plans
 
 QUOTA, MORE = 4, 60
 NODES, SECOND_NODES = 2048, 128
@@ -57,12 +57,14 @@ def add_plans(  # type: ignore[no-untyped-def]
     actions,  # int64[B, C]
     counts,  # int64[B]: candidates
     rows,  # out float32[B, C, F], the last of them zeros
+    is_dead,  # out bool[B]: no further card can be turned up
 ):
     """Fill in the plan features of every row's candidates."""
     terms, game = rules[0], games[0]
     work, described = tools[0], tools[3]
     links, plans = work[1], work[5]
     for b in range(counts.shape[0]):
+        is_dead[b] = False
         if counts[b] == 0:
             continue
         read_observation(tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game)
@@ -75,9 +77,9 @@ def add_plans(  # type: ignore[no-untyped-def]
         read_game(game, terms, states[0], deals[0])
         if states[0].face_down == ZERO:
             continue
-        count = list_choices(states[:1], deals[:1], every, True, False, tools, quota, more)
-        if count == 1:
-            choice.describe_plans(1, deals[:1], every, True, work, tools[2], tools[1], described)
+        count, is_complete = find_plans(states[:1], deals[:1], every, work, quota, more, False)
+        is_dead[b] = count == 0 and is_complete
+        describe_plans(count, deals[:1], every, True, work, tools[2], tools[1], described)
         best = -1
         for k in range(count):
             if best < 0 or plans[k].value > plans[best].value:
@@ -99,7 +101,11 @@ def add_plans(  # type: ignore[no-untyped-def]
 
 
 class Candidates(features.Candidates):
-    """Candidates with the features of plans as well."""
+    """Candidates with the features of plans as well.
+
+    Attributes:
+        is_dead: bool[B], whether no further card can be turned up, so that the game is lost.
+    """
 
     num_features = len(FEATURES)
 
@@ -121,6 +127,10 @@ class Candidates(features.Candidates):
             np.zeros(2, dtype=DEAL),
         )
 
+    def _resize(self, size: int) -> None:
+        super()._resize(size)
+        self.is_dead = np.zeros(size, dtype=np.bool_)
+
     def describe(
         self,
         observations: Mapping[str, np.ndarray],
@@ -141,5 +151,6 @@ class Candidates(features.Candidates):
             self.actions,
             self.counts,
             self.features,
+            self.is_dead,
         )
         add_plans(*arguments)

@@ -161,7 +161,7 @@ def score_candidates(features, overview, count, weights, base, hidden, scores): 
 
 
 @entry_point
-def _work_out(features, overview, counts, weights, scores):  # type: ignore[no-untyped-def]
+def score_rows(features, overview, counts, weights, scores):  # type: ignore[no-untyped-def]
     """float32[B, C, F], float32[B, S], int64[B] -> float32[B, C]."""
     size = weights[2].shape[0]
     base = np.empty(size, dtype=np.float32)
@@ -192,16 +192,20 @@ class Ppo(Chooser):
                 "agent 'ppo' cannot play these rules: its policies are trained where going through"
                 " the stock is free"
             )
-        self.candidates = Candidates(self.rules)
+        self.candidates: Candidates = Candidates(self.rules)
         if weights is None:
             weights = Weights.load(policy_file(self.rules))
         self._weights = weights.for_kernels()
+
+    def given_up(self) -> np.ndarray:
+        """The rows whose game is lost, since no further card can be turned up: bool[B]."""
+        return self.candidates.is_dead
 
     def score(self, observations: Any) -> np.ndarray:
         """Scores of the present candidates."""
         found = self.candidates
         scores = np.zeros((len(found.counts), MAX_CANDIDATES), dtype=np.float32)
-        _work_out(
+        score_rows(
             found.features, overviews(observations, found), found.counts, self._weights, scores
         )
         return scores

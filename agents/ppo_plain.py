@@ -6,15 +6,20 @@ weights that agent `ppo` plays with.
 
     python -m agents.ppo_plain --start guide --steps 4000000 --output runs/plain.npz
     # then, in Python: Ppo(rules, weights=Weights.load(Path("runs/plain.npz")))
+
+Two threads play half of the games each: a step is nearly all compiled code, the network in it that
+of the agent, so they run side by side. PyTorch learns, and values positions once a rollout is over.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -24,11 +29,92 @@ from torch.distributions import Categorical
 
 from agents.guide import load_weights, weights_file
 from agents.network import CandidateNetwork, running_mean
-from agents.ppo import Ppo, Weights
-from agents.wrappers import CandidatesVectorEnv
+from agents.overview import OVERVIEW
+from agents.plan_features import FEATURES
+from agents.ppo import Ppo, Weights, score_rows
+from agents.wrappers import PLACES, CandidatesVectorEnv
 from klondike_env.deals import suite
 from klondike_env.evaluation import evaluate
 from klondike_env.games.klondike.rules import PRESETS
+
+HALVES = 2
+
+
+class Rollout(NamedTuple):
+    """What N games played in T steps."""
+
+    candidates: list[np.ndarray]  # of each step float32[M, F], without the empty places
+    overviews: np.ndarray  # float32[T + 1, N, S]: the last of what comes next
+    masks: np.ndarray  # bool[T, N, PLACES]
+    actions: np.ndarray  # int64[T, N]
+    log_probs: np.ndarray  # float32[T, N]
+    rewards: np.ndarray  # float32[T, N]
+    dones: np.ndarray  # bool[T, N]: the game is over
+    cuts: np.ndarray  # bool[T, N]: by the step limit
+
+
+class Games:
+    """Games side by side, played by the present weights.
+
+    Args:
+        env_id: one where going through the stock is free.
+        num_envs: how many.
+        seed: of deals and choices.
+    """
+
+    def __init__(self, env_id: str, num_envs: int, seed: np.random.SeedSequence) -> None:
+        envs = gym.make_vec(
+            env_id, num_envs, "vector_entry_point", actions="reach", autoreset_mode="SameStep"
+        )
+        self.envs = CandidatesVectorEnv(envs, no_repeat=True, stall_limit=60, no_dead_ends=True)
+        self.rng = np.random.default_rng(seed)
+        self.observations, self.infos = self.envs.reset(seed=int(seed.generate_state(1)[0]))
+
+    def play(self, num_steps: int, weights: tuple[np.ndarray, ...]) -> Rollout:
+        """Play on, every choice a draw from the softmax of the scores."""
+        size = self.envs.num_envs
+        shape = (num_steps, size)
+        scores = np.zeros((size, PLACES), dtype=np.float32)
+        rows = np.arange(size)
+        rollout = Rollout(
+            candidates=[],
+            overviews=np.empty((num_steps + 1, size, len(OVERVIEW)), dtype=np.float32),
+            masks=np.empty((*shape, PLACES), dtype=np.bool_),
+            actions=np.empty(shape, dtype=np.int64),
+            log_probs=np.empty(shape, dtype=np.float32),
+            rewards=np.empty(shape, dtype=np.float32),
+            dones=np.empty(shape, dtype=np.bool_),
+            cuts=np.empty(shape, dtype=np.bool_),
+        )
+        for step in range(num_steps):
+            candidates, overview = self.observations["candidates"], self.observations["overview"]
+            masks = self.infos["action_mask"].view(np.bool_)
+            score_rows(candidates, overview, masks.shape[1] - masks[:, ::-1].argmax(1), weights, scores)
+            logits = np.where(masks, scores, -np.inf)
+            # The highest score with Gumbel noise added is a draw from the softmax.
+            noise = self.rng.gumbel(size=logits.shape)
+            actions = (logits + noise).argmax(1)
+            highest = logits.max(1)
+            total = np.exp(logits - highest[:, None]).sum(1)
+            rollout.candidates.append(candidates[masks])
+            rollout.overviews[step] = overview
+            rollout.masks[step] = masks
+            rollout.actions[step] = actions
+            rollout.log_probs[step] = logits[rows, actions] - highest - np.log(total)
+            self.observations, reward, terminated, truncated, self.infos = self.envs.step(actions)
+            rollout.rewards[step] = reward
+            rollout.dones[step] = terminated | truncated
+            rollout.cuts[step] = truncated & ~terminated
+        rollout.overviews[num_steps] = self.observations["overview"]
+        return rollout
+
+
+def first_weights(env_id: str, heat: float) -> np.ndarray:
+    """The weights of `guide`, float32[F], divided by `heat`; zeros for what it does not see."""
+    linear = np.zeros(len(FEATURES), dtype=np.float32)
+    known = load_weights(weights_file(PRESETS[env_id]))
+    linear[: len(known)] = known / heat
+    return linear
 
 
 def train(
@@ -37,6 +123,7 @@ def train(
     steps: int,
     seed: int = 1,
     start: str = "zero",
+    heat: float = 1.0,
     hidden: int = 64,
     num_envs: int = 1024,
     num_steps: int = 64,
@@ -58,6 +145,7 @@ def train(
         steps: decisions of all games together.
         seed: of deals, first weights and choices.
         start: ``zero``, or ``guide`` for guide's weights as the linear part.
+        heat: what guide's weights are divided by.
         hidden: units of each hidden layer.
         num_envs: games side by side, N.
         num_steps: decisions of each game between updates, T.
@@ -74,23 +162,14 @@ def train(
     """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    envs = CandidatesVectorEnv(
-        gym.make_vec(
-            env_id, num_envs, "vector_entry_point", actions="reach", autoreset_mode="SameStep"
-        ),
-        no_repeat=True,
-        stall_limit=60,
-    )
-    linear = load_weights(weights_file(PRESETS[env_id])) if start == "guide" else None
+    linear = first_weights(env_id, heat) if start == "guide" else None
     network = CandidateNetwork(hidden, linear)
     mean = running_mean(network)
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate, eps=1e-5)
-
-    shape = (num_steps, num_envs)
-    actions = torch.zeros(shape, dtype=torch.int64)
-    log_probs, rewards, dones, values = (torch.zeros(shape) for _ in range(4))
+    seeds = np.random.SeedSequence(seed).spawn(HALVES)
+    halves = [Games(env_id, num_envs // HALVES, own) for own in seeds]
+    pool = ThreadPoolExecutor(HALVES)
     num_updates = max(steps // (num_steps * num_envs), 1)
-    observations, infos = envs.reset(seed=seed)
     began = time.perf_counter()
     for update in range(num_updates):
         share_left = 1 - update / num_updates
@@ -98,45 +177,34 @@ def train(
             last_learning_rate + (learning_rate - last_learning_rate) * share_left
         )
 
-        # Play. Candidates are kept without the empty places, three quarters of all.
-        kept, overviews, all_masks, won = [], [], [], []
-        for step in range(num_steps):
-            candidates, overview = map(torch.from_numpy, observations.values())
-            masks = torch.from_numpy(infos["action_mask"]).bool()
-            kept.append(candidates[masks])
-            overviews.append(overview)
-            all_masks.append(masks)
-            with torch.no_grad():
-                policy = Categorical(
-                    logits=network.scores(kept[-1], overview, masks), validate_args=False
-                )
-                actions[step] = policy.sample()
-                log_probs[step] = policy.log_prob(actions[step])
-                values[step] = network.values(overview)[:, 0]
-            observations, reward, terminated, truncated, infos = envs.step(actions[step].numpy())
-            ended = terminated | truncated
-            won += reward[ended].tolist()
-            # A game that the step limit cut is worth what it was worth before its last move.
-            reward += np.where(truncated & ~terminated, values[step].numpy(), 0.0)
-            rewards[step] = torch.from_numpy(reward)
-            dones[step] = torch.from_numpy(ended)
+        # Play.
+        weights = network.to_weights().for_kernels()
+        played = list(pool.map(lambda games: games.play(num_steps, weights), halves))
+        candidates = torch.from_numpy(
+            np.concatenate([half.candidates[t] for t in range(num_steps) for half in played])
+        )
+        overviews, masks, actions, log_probs, rewards, dones, cuts = (
+            torch.from_numpy(np.concatenate(arrays, axis=1))
+            for arrays in list(zip(*played, strict=True))[1:]
+        )
+        won = rewards[dones].tolist()
 
         # Advantages by generalized advantage estimation.
-        advantages = torch.zeros(shape)
-        with torch.no_grad():
-            next_value = network.values(torch.from_numpy(observations["overview"]))[:, 0]
-        carried = torch.zeros(num_envs)
+        with torch.inference_mode():
+            values = network.values(overviews.flatten(0, 1)).view(overviews.shape[:2])
+        # A game that the step limit cut is worth what it was worth before its last move.
+        rewards += cuts * values[:-1]
+        advantages = torch.zeros_like(rewards)
+        carried = torch.zeros(rewards.shape[1])
         for step in reversed(range(num_steps)):
-            goes_on = 1.0 - dones[step]
-            delta = rewards[step] + goes_on * next_value - values[step]
+            goes_on = 1.0 - dones[step].float()
+            delta = rewards[step] + goes_on * values[step + 1] - values[step]
             carried = delta + goes_on * gae_lambda * carried
             advantages[step] = carried
-            next_value = values[step]
-        returns = (advantages + values).flatten()
+        returns = (advantages + values[:-1]).flatten()
 
         # Learn.
-        flat_candidates, flat_overviews = torch.cat(kept), torch.cat(overviews)
-        flat_masks = torch.cat(all_masks)
+        flat_overviews, flat_masks = overviews[:-1].flatten(0, 1), masks.flatten(0, 1)
         counts = flat_masks.sum(1)
         starts = counts.cumsum(0) - counts
         flat_actions, flat_log_probs = actions.flatten(), log_probs.flatten()
@@ -148,7 +216,7 @@ def train(
                 firsts = starts[chosen] - (own.cumsum(0) - own)
                 places = firsts.repeat_interleave(own) + torch.arange(int(own.sum()))
                 overview = flat_overviews[chosen]
-                scores = network.scores(flat_candidates[places], overview, flat_masks[chosen])
+                scores = network.scores(candidates[places], overview, flat_masks[chosen])
                 policy = Categorical(logits=scores, validate_args=False)
                 ratio = (policy.log_prob(flat_actions[chosen]) - flat_log_probs[chosen]).exp()
                 advantage = flat_advantages[chosen]
@@ -170,7 +238,7 @@ def train(
             f"update {update + 1}/{num_updates}: won {np.mean(won or [0]):.3f} of {len(won)},"
             f" entropy {entropy.item():.3f}, {done / seconds:,.0f} decisions/s"
         )
-    envs.close()
+    pool.shutdown()
     best: Any = mean.module
     weights: Weights = best.to_weights(env=env_id, actions="reach", seed=seed, steps=done)
     return weights

@@ -10,12 +10,13 @@ places hold a candidate. It is the same game for the same player: nothing but ob
 is read, so no hidden card can leak. Spaces being interchangeable, moves to the second of two spaces
 are left out, and of more than 32 candidates those with the highest ids.
 
-Two options make an agent's life shorter and are no rules of the game, so both are off by default:
+Three options make an agent's life shorter and are no rules of the game, so both are off by default:
 
 - `no_repeat` bars every candidate that recreates a position seen since the last card was turned up
   or left the stock (`agents.repeats`). A game in which every move repeats ends as lost.
 - `stall_limit` ends a game as lost after so many actions in a row that neither turn a card up nor
   play one from the stock.
+- `no_dead_ends` ends a game as lost once the known cards allow no further card to be turned up.
 
 Such an end sets `terminated`, and `info["given_up"]` tells it from an end by the rules. Without
 them a policy that always plays its best move walks in circles until the step limit.
@@ -55,7 +56,9 @@ def _pack(features, counts, repeats, no_repeat, candidates, masks):  # type: ign
     for b in range(counts.shape[0]):
         count = min(counts[b], candidates.shape[1])
         candidates[b, :count] = features[b, :count]
-        candidates[b, count:] = 0.0
+        for c in range(count, candidates.shape[1]):
+            if candidates[b, c, :].any():
+                candidates[b, c] = 0.0
         masks[b, :] = 1 if count == 0 else 0
         for c in range(count):
             masks[b, c] = 1 if not no_repeat or repeats[b, c] == 0 else 0
@@ -64,7 +67,16 @@ def _pack(features, counts, repeats, no_repeat, candidates, masks):  # type: ign
 class _View:
     """What a learner sees of `num_envs` games, and the options that end games early."""
 
-    def __init__(self, env: Any, num_envs: int, no_repeat: bool, stall_limit: int | None) -> None:
+    def __init__(
+        self,
+        env: Any,
+        num_envs: int,
+        no_repeat: bool,
+        stall_limit: int | None,
+        no_dead_ends: bool,
+    ) -> None:
+        if not isinstance(no_dead_ends, bool):
+            raise ValueError(f"no_dead_ends is True or False, not {no_dead_ends!r}")
         if not isinstance(no_repeat, bool):
             raise ValueError(f"no_repeat is True or False, not {no_repeat!r}")
         if stall_limit is not None:
@@ -75,6 +87,8 @@ class _View:
         self._rules = setup.rules
         self._no_repeat = no_repeat
         self._stall_limit = stall_limit
+        self._no_dead_ends = no_dead_ends
+        self._buffers = [np.zeros((num_envs, PLACES, len(FEATURES)), np.float32) for _ in range(2)]
         self._positions = Positions(num_envs, setup.rules.draw_count)
         self._everyone = np.arange(num_envs)
         self._found = Candidates(setup.rules)
@@ -84,6 +98,13 @@ class _View:
         self._stages = np.zeros(num_envs, dtype=np.int64)
         self._stalled = np.zeros(num_envs, dtype=np.int64)
         self.masks = np.ones((num_envs, PLACES), dtype=np.int8)
+
+    def _buffer(self) -> np.ndarray:
+        """Candidates to write to, float32[N, PLACES, F]."""
+        if not self._buffers:
+            return np.zeros((len(self._everyone), PLACES, len(FEATURES)), dtype=np.float32)
+        self._buffers.reverse()
+        return self._buffers[0]
 
     def start_games(self, rows: np.ndarray) -> None:
         """New games begin in `rows` (int64[R])."""
@@ -103,15 +124,18 @@ class _View:
         found = self._found if everyone else self._found_of_some
         found.describe(observations, masks)
         repeats = self._positions.repeats(found, rows)
-        candidates = np.empty((len(rows), PLACES, len(FEATURES)), dtype=np.float32)
+        candidates = self._buffer() if everyone else np.zeros((len(rows), PLACES, len(FEATURES)), np.float32)
         own_masks = np.empty((len(rows), PLACES), dtype=np.int8)
         _pack(found.features, found.counts, repeats, self._no_repeat, candidates, own_masks)
-        is_same = (found.stages == self._stages[rows]) & (self._stalled[rows] >= 0)
+        is_new = self._stalled[rows] < 0
+        is_same = (found.stages == self._stages[rows]) & ~is_new
         self._stalled[rows] = np.where(is_same, self._stalled[rows] + 1, 0)
         self._stages[rows] = found.stages
         given_up: np.ndarray = np.logical_not(own_masks.any(axis=1))
         if self._stall_limit is not None:
             given_up |= (found.counts > 0) & (self._stalled[rows] >= self._stall_limit)
+        if self._no_dead_ends:
+            given_up |= found.is_dead & ~is_new  # every game has a move at least
         own_masks[given_up] = 1
         self._actions[rows] = found.actions[:, :PLACES]
         self._actions[rows[found.counts == 0]] = 0
@@ -145,16 +169,22 @@ class CandidatesEnv(gym.Wrapper[Any, Any, Any, Any]):
         env: a Klondike environment with dict observations, wrapped or not.
         no_repeat: bar moves that recreate a position.
         stall_limit: end a game after so many actions without an irreversible one; None for never.
+        no_dead_ends: end a game once no further card can be turned up.
 
     Raises:
         ValueError: another environment, or a bad option.
     """
 
     def __init__(
-        self, env: gym.Env[Any, Any], *, no_repeat: bool = False, stall_limit: int | None = None
+        self,
+        env: gym.Env[Any, Any],
+        *,
+        no_repeat: bool = False,
+        stall_limit: int | None = None,
+        no_dead_ends: bool = False,
     ) -> None:
         super().__init__(env)
-        self._view = _View(env, 1, no_repeat, stall_limit)
+        self._view = _View(env, 1, no_repeat, stall_limit, no_dead_ends)
         self._is_given_up = False
         self.observation_space = OBSERVATION_SPACE
         self.action_space = ACTION_SPACE
@@ -207,6 +237,7 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
         env: `KlondikeVectorEnv` with dict observations and `autoreset_mode` `SameStep`.
         no_repeat: bar moves that recreate a position.
         stall_limit: end a game after so many actions without an irreversible one; None for never.
+        no_dead_ends: end a game once no further card can be turned up.
 
     Raises:
         ValueError: another environment, or a bad option.
@@ -218,6 +249,7 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
         *,
         no_repeat: bool = False,
         stall_limit: int | None = None,
+        no_dead_ends: bool = False,
     ) -> None:
         super().__init__(env)
         mode = env.metadata.get("autoreset_mode")
@@ -226,7 +258,7 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
                 f"candidates need autoreset_mode={AutoresetMode.SAME_STEP.value!r}, not"
                 f" {getattr(mode, 'value', mode)!r}"
             )
-        self._view = _View(env, self.num_envs, no_repeat, stall_limit)
+        self._view = _View(env, self.num_envs, no_repeat, stall_limit, no_dead_ends)
         self.single_observation_space = OBSERVATION_SPACE
         self.observation_space = batch_space(OBSERVATION_SPACE, self.num_envs)
         self.single_action_space = ACTION_SPACE
