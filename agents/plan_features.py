@@ -5,7 +5,9 @@ a position are listed, and each candidate that begins one gets features of the p
 one worth most; all others get zeros. So a learner of single moves sees further than the one step of
 `agents.features`, on known cards all the same.
 
-Where plans do not fit the rules or some of the stock has not been seen, all of it is zero.
+Where plans do not fit the rules, and with the `turn` actions, all of it is zero.
+
+No look at the plans that could come next: it took as long as all the rest and won no more.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from agents import features
+from agents import features, guide
 from agents.plan_agent import check_free
 from klondike_env.cards import FACE_DOWN
 from klondike_env.compiled import entry_point, lowest_bit
@@ -23,18 +25,50 @@ from klondike_env.games.klondike.layout import STATE as GAME
 from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike import choice
-from klondike_env.solvers.klondike.choice import NUM_FREE, describe_plans, room
-from klondike_env.solvers.klondike.compact import CARD, DEAL, STATE, U, ZERO, every_table, read_game
+from klondike_env.solvers.klondike.choice import describe_plans, room
+from klondike_env.solvers.klondike.compact import CARD, DEAL, STATE, ZERO, U, every_table, read_game
 from klondike_env.solvers.klondike.lines import next_action
 from klondike_env.solvers.klondike.planning import read_observation
 from klondike_env.solvers.klondike.plans import NO_NODE, find_plans
 
-QUOTA, MORE = 4, 60
-NODES, SECOND_NODES = 2048, 128
-_KEPT = tuple(choice.FEATURES[:NUM_FREE])
+QUOTA, MORE, NODES = 4, 30, 2048
+"""Plans a pile, positions looked at after the first plan, and all of them; see `find_plans`."""
+_KEPT = (
+    "value",
+    "cost",
+    "draws",
+    "draw_ups",
+    "backs",
+    "ups",
+    "vacates",
+    "turns_king",
+    "late_draws",
+    "late_ups",
+    "late_backs",
+    "late_down",
+    "spaces",
+    "kings_waiting",
+    "space_for_king",
+    "reveals",
+    "reveals_depth",
+    "reveals_best",
+    "reveals_1",
+    "relaxed",
+    "relaxed_depth",
+    "stuck_unseen",
+    "stuck_unseen_depth",
+    "stuck_stock",
+    "stuck_king",
+    "stock_reachable",
+    "stock_playable",
+    "up_spread",
+    "twin_hosted",
+)
 PLAN_FEATURES = ("plan", "plan_best", *(f"plan_{name}" for name in _KEPT))
 FEATURES = (*features.FEATURES, *PLAN_FEATURES)
 """Names of all features that a learned agent sees of a candidate move."""
+BEST_PLAN = 4.0
+"""Score of beginning the best plan in `guided_weights`; of 0, 2, 4 and 8 it won the most."""
 _FIRST = len(features.FEATURES)
 _PLACES = np.array([choice.FEATURES.index(name) for name in _KEPT])
 
@@ -62,7 +96,7 @@ def add_plans(  # type: ignore[no-untyped-def]
     """Fill in the plan features of every row's candidates."""
     terms, game = rules[0], games[0]
     work, described = tools[0], tools[3]
-    links, plans = work[1], work[5]
+    links, plans, starts = work[1], work[5], tools[5]
     for b in range(counts.shape[0]):
         is_dead[b] = False
         if counts[b] == 0:
@@ -79,25 +113,39 @@ def add_plans(  # type: ignore[no-untyped-def]
             continue
         count, is_complete = find_plans(states[:1], deals[:1], every, work, quota, more, False)
         is_dead[b] = count == 0 and is_complete
-        describe_plans(count, deals[:1], every, True, work, tools[2], tools[1], described)
-        best = -1
-        for k in range(count):
-            if best < 0 or plans[k].value > plans[best].value:
-                best = k
+        # Of the plans that begin with the same move the one worth most is kept, in front.
+        kept, best = 0, 0
         for k in range(count):
             kind, card, node = np.int64(plans[k].kind), plans[k].card, np.int64(plans[k].node)
             while links[node].parent != NO_NODE:
                 kind, card = np.int64(links[node].kind), links[node].card
                 node = np.int64(links[node].parent)
             action, _ = next_action(game, terms, kind, CARD[lowest_bit(card)])
+            at = 0
+            while at < kept and starts[at] != action:
+                at += 1
+            if at == kept or plans[k].value > plans[at].value:
+                plans[at], starts[at] = plans[k], action
+                kept = max(kept, at + 1)
+                if plans[at].value > plans[best].value:
+                    best = at
+        describe_plans(kept, deals[:1], every, True, work, tools[2], tools[1], described)
+        for k in range(kept):
             for c in range(counts[b]):
-                row = rows[b, c]
-                value = described[k, 0]
-                if actions[b, c] == action and (row[_FIRST] == 0.0 or value > row[_FIRST + 2]):
+                if actions[b, c] == starts[k]:
+                    row = rows[b, c]
                     row[_FIRST] = 1.0
                     row[_FIRST + 1] = 1.0 if k == best else 0.0
                     for f in range(_PLACES.shape[0]):
                         row[_FIRST + 2 + f] = described[k, _PLACES[f]]
+
+
+def guided_weights(rules: KlondikeRules) -> np.ndarray:
+    """Linear weights to start from, float32[F]: those of `guide`, and a score for the best plan."""
+    weights = np.zeros(len(FEATURES), dtype=np.float32)
+    weights[:_FIRST] = guide.load_weights(guide.weights_file(rules))
+    weights[FEATURES.index("plan_best")] = BEST_PLAN
+    return weights
 
 
 class Candidates(features.Candidates):
@@ -119,7 +167,7 @@ class Candidates(features.Candidates):
         self._tools = (
             encode_rules(self.rules, "reach"),
             every_table(self.rules.draw_count),
-            room(NODES, SECOND_NODES),
+            room(NODES, 1),
             QUOTA,
             MORE,
             np.zeros(1, dtype=GAME),

@@ -14,10 +14,10 @@ of the agent, so they run side by side. PyTorch learns, and values positions onc
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,12 +25,10 @@ import gymnasium as gym
 import numpy as np
 import torch
 from torch import nn
-from torch.distributions import Categorical
 
-from agents.guide import load_weights, weights_file
 from agents.network import CandidateNetwork, running_mean
 from agents.overview import OVERVIEW
-from agents.plan_features import FEATURES
+from agents.plan_features import FEATURES, guided_weights
 from agents.ppo import Ppo, Weights, score_rows
 from agents.wrappers import PLACES, CandidatesVectorEnv
 from klondike_env.deals import suite
@@ -66,7 +64,9 @@ class Games:
         envs = gym.make_vec(
             env_id, num_envs, "vector_entry_point", actions="reach", autoreset_mode="SameStep"
         )
-        self.envs = CandidatesVectorEnv(envs, no_repeat=True, stall_limit=60, no_dead_ends=True)
+        self.envs = CandidatesVectorEnv(
+            envs, no_repeat=True, stall_limit=60, no_dead_ends=True, copies=False
+        )
         self.rng = np.random.default_rng(seed)
         self.observations, self.infos = self.envs.reset(seed=int(seed.generate_state(1)[0]))
 
@@ -89,14 +89,18 @@ class Games:
         for step in range(num_steps):
             candidates, overview = self.observations["candidates"], self.observations["overview"]
             masks = self.infos["action_mask"].view(np.bool_)
-            score_rows(candidates, overview, masks.shape[1] - masks[:, ::-1].argmax(1), weights, scores)
+            score_rows(
+                candidates, overview, masks.shape[1] - masks[:, ::-1].argmax(1), weights, scores
+            )
             logits = np.where(masks, scores, -np.inf)
             # The highest score with Gumbel noise added is a draw from the softmax.
             noise = self.rng.gumbel(size=logits.shape)
             actions = (logits + noise).argmax(1)
             highest = logits.max(1)
             total = np.exp(logits - highest[:, None]).sum(1)
-            rollout.candidates.append(candidates[masks])
+            rollout.candidates.append(
+                candidates.reshape(-1, len(FEATURES)).take(np.flatnonzero(masks), axis=0)
+            )
             rollout.overviews[step] = overview
             rollout.masks[step] = masks
             rollout.actions[step] = actions
@@ -109,21 +113,12 @@ class Games:
         return rollout
 
 
-def first_weights(env_id: str, heat: float) -> np.ndarray:
-    """The weights of `guide`, float32[F], divided by `heat`; zeros for what it does not see."""
-    linear = np.zeros(len(FEATURES), dtype=np.float32)
-    known = load_weights(weights_file(PRESETS[env_id]))
-    linear[: len(known)] = known / heat
-    return linear
-
-
 def train(
     env_id: str,
     *,
     steps: int,
     seed: int = 1,
     start: str = "zero",
-    heat: float = 1.0,
     hidden: int = 64,
     num_envs: int = 1024,
     num_steps: int = 64,
@@ -144,8 +139,7 @@ def train(
         env_id: one where going through the stock is free.
         steps: decisions of all games together.
         seed: of deals, first weights and choices.
-        start: ``zero``, or ``guide`` for guide's weights as the linear part.
-        heat: what guide's weights are divided by.
+        start: ``zero``, or ``guide`` for `guided_weights` as the linear part.
         hidden: units of each hidden layer.
         num_envs: games side by side, N.
         num_steps: decisions of each game between updates, T.
@@ -162,7 +156,7 @@ def train(
     """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    linear = first_weights(env_id, heat) if start == "guide" else None
+    linear = guided_weights(PRESETS[env_id]) if start == "guide" else None
     network = CandidateNetwork(hidden, linear)
     mean = running_mean(network)
     optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate, eps=1e-5)
@@ -178,14 +172,14 @@ def train(
         )
 
         # Play.
-        weights = network.to_weights().for_kernels()
-        played = list(pool.map(lambda games: games.play(num_steps, weights), halves))
+        arrays = network.to_weights().for_kernels()
+        played = list(pool.map(Games.play, halves, repeat(num_steps), repeat(arrays)))
         candidates = torch.from_numpy(
             np.concatenate([half.candidates[t] for t in range(num_steps) for half in played])
         )
         overviews, masks, actions, log_probs, rewards, dones, cuts = (
-            torch.from_numpy(np.concatenate(arrays, axis=1))
-            for arrays in list(zip(*played, strict=True))[1:]
+            torch.from_numpy(np.concatenate(parts, axis=1))
+            for parts in list(zip(*played, strict=True))[1:]
         )
         won = rewards[dones].tolist()
 
@@ -204,7 +198,8 @@ def train(
         returns = (advantages + values[:-1]).flatten()
 
         # Learn.
-        flat_overviews, flat_masks = overviews[:-1].flatten(0, 1), masks.flatten(0, 1)
+        width = int(masks.any(1).any(0).nonzero().max()) + 1  # no more places are needed
+        flat_overviews, flat_masks = overviews[:-1].flatten(0, 1), masks[..., :width].flatten(0, 1)
         counts = flat_masks.sum(1)
         starts = counts.cumsum(0) - counts
         flat_actions, flat_log_probs = actions.flatten(), log_probs.flatten()
@@ -217,15 +212,16 @@ def train(
                 places = firsts.repeat_interleave(own) + torch.arange(int(own.sum()))
                 overview = flat_overviews[chosen]
                 scores = network.scores(candidates[places], overview, flat_masks[chosen])
-                policy = Categorical(logits=scores, validate_args=False)
-                ratio = (policy.log_prob(flat_actions[chosen]) - flat_log_probs[chosen]).exp()
+                logs = scores.log_softmax(1)
+                log_prob = logs.gather(1, flat_actions[chosen, None])[:, 0]
+                ratio = (log_prob - flat_log_probs[chosen]).exp()
                 advantage = flat_advantages[chosen]
                 advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
                 policy_loss = -torch.min(
                     advantage * ratio, advantage * ratio.clamp(1 - clip, 1 + clip)
                 ).mean()
                 value_loss = nn.functional.mse_loss(network.values(overview)[:, 0], returns[chosen])
-                entropy = policy.entropy().mean()
+                entropy = -(logs.exp() * logs).sum(1).mean()
                 loss = policy_loss + value_weight * value_loss - entropy_weight * entropy
                 optimizer.zero_grad()
                 loss.backward()

@@ -53,6 +53,8 @@ class TrainConfig:
         reward: of moves: the environment's reward; of plans it is `win`.
         no_repeat: of moves: bar those that recreate a position, in training; in play always.
         stall_limit: of moves: so many without an irreversible one lose a game; 0 for no limit.
+        no_dead_ends: of moves: end a game once no further card can be turned up, in training; in
+            play always.
         max_episode_steps: of moves: so many end a game.
         validate_every: decisions between validations.
         validation_games: deals of the suite `validation` that each validation plays.
@@ -84,6 +86,7 @@ class TrainConfig:
     reward: Literal["win", "score", "cards", "progress"] = "win"
     no_repeat: bool = True
     stall_limit: int = 60
+    no_dead_ends: bool = True
     max_episode_steps: int = 2000
     validate_every: int = 500_000
     validation_games: int = 1000

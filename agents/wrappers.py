@@ -31,8 +31,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from agents.plan_features import FEATURES, Candidates
 from agents.overview import OVERVIEW, overviews
+from agents.plan_features import FEATURES, Candidates
 from agents.repeats import SAME_TABLEAU, Positions
 from klondike_env import IllegalMoveError
 from klondike_env.checks import whole, whole_from
@@ -51,17 +51,25 @@ OBSERVATION_SPACE = gym.spaces.Dict(
 
 
 @entry_point
-def _pack(features, counts, repeats, no_repeat, candidates, masks):  # type: ignore[no-untyped-def]
-    """Copy the candidates of every row and write its mask; all ones where nothing can be played."""
+def _pack(features, counts, repeats, no_repeat, candidates, used, masks):  # type: ignore[no-untyped-def]
+    """Copy the candidates of every row and write its mask; all ones where nothing can be played.
+
+    The places of `candidates` from `used` (int64[B], updated) on are zeros already.
+    """
     for b in range(counts.shape[0]):
         count = min(counts[b], candidates.shape[1])
         candidates[b, :count] = features[b, :count]
-        for c in range(count, candidates.shape[1]):
-            if candidates[b, c, :].any():
-                candidates[b, c] = 0.0
+        candidates[b, count : used[b]] = 0.0
+        used[b] = count
         masks[b, :] = 1 if count == 0 else 0
         for c in range(count):
             masks[b, c] = 1 if not no_repeat or repeats[b, c] == 0 else 0
+
+
+def _room(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Candidates to write to, float32[size, PLACES, F], and how many of them are not zeros."""
+    candidates = np.zeros((size, PLACES, len(FEATURES)), dtype=np.float32)
+    return candidates, np.zeros(size, dtype=np.int64)
 
 
 class _View:
@@ -74,6 +82,7 @@ class _View:
         no_repeat: bool,
         stall_limit: int | None,
         no_dead_ends: bool,
+        copies: bool = True,
     ) -> None:
         if not isinstance(no_dead_ends, bool):
             raise ValueError(f"no_dead_ends is True or False, not {no_dead_ends!r}")
@@ -88,7 +97,7 @@ class _View:
         self._no_repeat = no_repeat
         self._stall_limit = stall_limit
         self._no_dead_ends = no_dead_ends
-        self._buffers = [np.zeros((num_envs, PLACES, len(FEATURES)), np.float32) for _ in range(2)]
+        self._rooms = None if copies else [_room(num_envs), _room(num_envs)]
         self._positions = Positions(num_envs, setup.rules.draw_count)
         self._everyone = np.arange(num_envs)
         self._found = Candidates(setup.rules)
@@ -98,13 +107,6 @@ class _View:
         self._stages = np.zeros(num_envs, dtype=np.int64)
         self._stalled = np.zeros(num_envs, dtype=np.int64)
         self.masks = np.ones((num_envs, PLACES), dtype=np.int8)
-
-    def _buffer(self) -> np.ndarray:
-        """Candidates to write to, float32[N, PLACES, F]."""
-        if not self._buffers:
-            return np.zeros((len(self._everyone), PLACES, len(FEATURES)), dtype=np.float32)
-        self._buffers.reverse()
-        return self._buffers[0]
 
     def start_games(self, rows: np.ndarray) -> None:
         """New games begin in `rows` (int64[R])."""
@@ -124,9 +126,15 @@ class _View:
         found = self._found if everyone else self._found_of_some
         found.describe(observations, masks)
         repeats = self._positions.repeats(found, rows)
-        candidates = self._buffer() if everyone else np.zeros((len(rows), PLACES, len(FEATURES)), np.float32)
+        if everyone and self._rooms:
+            self._rooms.reverse()
+            candidates, used = self._rooms[0]
+        else:
+            candidates, used = _room(len(rows))
+            if self._rooms:
+                self._rooms[0][1][rows] = PLACES  # where the caller copies these rows
         own_masks = np.empty((len(rows), PLACES), dtype=np.int8)
-        _pack(found.features, found.counts, repeats, self._no_repeat, candidates, own_masks)
+        _pack(found.features, found.counts, repeats, self._no_repeat, candidates, used, own_masks)
         is_new = self._stalled[rows] < 0
         is_same = (found.stages == self._stages[rows]) & ~is_new
         self._stalled[rows] = np.where(is_same, self._stalled[rows] + 1, 0)
@@ -238,6 +246,8 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
         no_repeat: bar moves that recreate a position.
         stall_limit: end a game after so many actions without an irreversible one; None for never.
         no_dead_ends: end a game once no further card can be turned up.
+        copies: False writes the candidates of all observations to two arrays in turn, so that they
+            hold until the next step but one: no time goes into new memory.
 
     Raises:
         ValueError: another environment, or a bad option.
@@ -250,6 +260,7 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
         no_repeat: bool = False,
         stall_limit: int | None = None,
         no_dead_ends: bool = False,
+        copies: bool = True,
     ) -> None:
         super().__init__(env)
         mode = env.metadata.get("autoreset_mode")
@@ -258,7 +269,7 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
                 f"candidates need autoreset_mode={AutoresetMode.SAME_STEP.value!r}, not"
                 f" {getattr(mode, 'value', mode)!r}"
             )
-        self._view = _View(env, self.num_envs, no_repeat, stall_limit, no_dead_ends)
+        self._view = _View(env, self.num_envs, no_repeat, stall_limit, no_dead_ends, copies)
         self.single_observation_space = OBSERVATION_SPACE
         self.observation_space = batch_space(OBSERVATION_SPACE, self.num_envs)
         self.single_action_space = ACTION_SPACE
