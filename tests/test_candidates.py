@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from agents.features import MAX_CANDIDATES
 from agents.overview import OVERVIEW
 from agents.plan_features import FEATURES, PLAN_FEATURES, Candidates
 from agents.wrappers import OBSERVATION_SPACE, PLACES, CandidatesEnv, CandidatesVectorEnv
@@ -259,7 +260,7 @@ def test_the_best_plan_turns_up_a_card_and_dead_ends_never_do(env_id: str) -> No
         is_over = infos["action_mask"].all(axis=1)
         assert (found.is_dead | is_over)[was_dead].all()
         was_dead |= found.is_dead
-        marked = found.features[:, :, best]
+        marked = found.features[:, :, best] * (np.arange(MAX_CANDIDATES) < found.counts[:, None])
         has_plan = marked.any(axis=1)
         assert (marked.sum(axis=1) <= 1).all()
         plans += int(has_plan.sum())
