@@ -8,7 +8,9 @@ weights that agent `ppo` plays with.
     # then, in Python: Ppo(rules, weights=Weights.load(Path("runs/plain.npz")))
 
 Two threads play half of the games each: a step is nearly all compiled code, the network in it that
-of the agent, so they run side by side. PyTorch learns, and values positions once a rollout is over.
+of the agent, so they run side by side. PyTorch learns, and values positions once a rollout is over;
+each thread has half of a minibatch, which lets two cores do twice as much where PyTorch's own
+threads, which wait for each other in every operation, gain little.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import argparse
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,6 +116,53 @@ class Games:
         return rollout
 
 
+class Decisions(NamedTuple):
+    """B decisions to learn from."""
+
+    overviews: torch.Tensor  # float32[B, S]
+    masks: torch.Tensor  # bool[B, K]
+    actions: torch.Tensor  # int64[B]
+    log_probs: torch.Tensor  # float32[B], as they were made
+    advantages: torch.Tensor  # float32[B]
+    returns: torch.Tensor  # float32[B]
+
+
+def gradients(
+    network: CandidateNetwork,
+    columns: tuple[torch.Tensor, ...],
+    candidates: torch.Tensor,
+    starts: torch.Tensor,
+    *,
+    clip: float,
+    value_weight: float,
+    entropy_weight: float,
+) -> tuple[torch.Tensor, ...]:
+    """The gradients of PPO's loss, one for each of the network's parameters.
+
+    Args:
+        network: it.
+        columns: of `Decisions`.
+        candidates: float32[M, F], those of these and other decisions.
+        starts: int64[B], where among them those of each decision begin.
+        clip: and so on, see `train`.
+    """
+    decisions = Decisions(*columns)
+    counts = decisions.masks.sum(1)
+    firsts = starts - (counts.cumsum(0) - counts)
+    places = firsts.repeat_interleave(counts) + torch.arange(int(counts.sum()))
+    scores = network.scores(candidates[places], decisions.overviews, decisions.masks)
+    logs = scores.log_softmax(1)
+    log_probs = logs.gather(1, decisions.actions[:, None])[:, 0]
+    ratio = (log_probs - decisions.log_probs).exp()
+    gains = decisions.advantages
+    policy_loss = -torch.min(gains * ratio, gains * ratio.clamp(1 - clip, 1 + clip)).mean()
+    values = network.values(decisions.overviews)[:, 0]
+    value_loss = nn.functional.mse_loss(values, decisions.returns)
+    entropy = -(logs.exp() * logs).sum(1).mean()
+    loss = policy_loss + value_weight * value_loss - entropy_weight * entropy
+    return torch.autograd.grad(loss, list(network.parameters()))
+
+
 def train(
     env_id: str,
     *,
@@ -159,7 +209,15 @@ def train(
     linear = guided_weights(PRESETS[env_id]) if start == "guide" else None
     network = CandidateNetwork(hidden, linear)
     mean = running_mean(network)
-    optimizer = torch.optim.Adam(network.parameters(), lr=learning_rate, eps=1e-5)
+    parameters = list(network.parameters())
+    optimizer = torch.optim.Adam(parameters, lr=learning_rate, eps=1e-5)
+    learn = partial(
+        gradients,
+        network,
+        clip=clip,
+        value_weight=value_weight,
+        entropy_weight=entropy_weight,
+    )
     seeds = np.random.SeedSequence(seed).spawn(HALVES)
     halves = [Games(env_id, num_envs // HALVES, own) for own in seeds]
     pool = ThreadPoolExecutor(HALVES)
@@ -195,44 +253,40 @@ def train(
             delta = rewards[step] + goes_on * values[step + 1] - values[step]
             carried = delta + goes_on * gae_lambda * carried
             advantages[step] = carried
-        returns = (advantages + values[:-1]).flatten()
 
         # Learn.
         width = int(masks.any(1).any(0).nonzero().max()) + 1  # no more places are needed
-        flat_overviews, flat_masks = overviews[:-1].flatten(0, 1), masks[..., :width].flatten(0, 1)
+        flat_masks = masks[..., :width].flatten(0, 1)
+        decisions = Decisions(
+            overviews[:-1].flatten(0, 1),
+            flat_masks,
+            actions.flatten(),
+            log_probs.flatten(),
+            advantages.flatten(),
+            (advantages + values[:-1]).flatten(),
+        )
         counts = flat_masks.sum(1)
         starts = counts.cumsum(0) - counts
-        flat_actions, flat_log_probs = actions.flatten(), log_probs.flatten()
-        flat_advantages = advantages.flatten()
+
         for _ in range(epochs):
-            order = torch.from_numpy(rng.permutation(len(returns)))
+            order = torch.from_numpy(rng.permutation(len(counts)))
             for chosen in order.split(minibatch):
-                own = counts[chosen]
-                firsts = starts[chosen] - (own.cumsum(0) - own)
-                places = firsts.repeat_interleave(own) + torch.arange(int(own.sum()))
-                overview = flat_overviews[chosen]
-                scores = network.scores(candidates[places], overview, flat_masks[chosen])
-                logs = scores.log_softmax(1)
-                log_prob = logs.gather(1, flat_actions[chosen, None])[:, 0]
-                ratio = (log_prob - flat_log_probs[chosen]).exp()
-                advantage = flat_advantages[chosen]
-                advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
-                policy_loss = -torch.min(
-                    advantage * ratio, advantage * ratio.clamp(1 - clip, 1 + clip)
-                ).mean()
-                value_loss = nn.functional.mse_loss(network.values(overview)[:, 0], returns[chosen])
-                entropy = -(logs.exp() * logs).sum(1).mean()
-                loss = policy_loss + value_weight * value_loss - entropy_weight * entropy
-                optimizer.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(network.parameters(), max_norm)
+                kept = Decisions(*(column[chosen] for column in decisions))
+                scale = kept.advantages.std() + 1e-8
+                kept = kept._replace(advantages=(kept.advantages - kept.advantages.mean()) / scale)
+                parts = zip(*(column.chunk(HALVES) for column in kept), strict=True)
+                firsts = starts[chosen].chunk(HALVES)
+                of_parts = list(pool.map(learn, parts, repeat(candidates), firsts))
+                for parameter, *shares in zip(parameters, *of_parts, strict=True):
+                    parameter.grad = torch.stack(shares).mean(0)
+                nn.utils.clip_grad_norm_(parameters, max_norm)
                 optimizer.step()
         mean.update_parameters(network)
         done = (update + 1) * num_steps * num_envs
         seconds = time.perf_counter() - began
         progress(
             f"update {update + 1}/{num_updates}: won {np.mean(won or [0]):.3f} of {len(won)},"
-            f" entropy {entropy.item():.3f}, {done / seconds:,.0f} decisions/s"
+            f" {done / seconds:,.0f} decisions/s"
         )
     pool.shutdown()
     best: Any = mean.module
