@@ -7,10 +7,9 @@ weights that agent `ppo` plays with.
     python -m agents.ppo_plain --start guide --steps 4000000 --output runs/plain.npz
     # then, in Python: Ppo(rules, weights=Weights.load(Path("runs/plain.npz")))
 
-Two threads play half of the games each: a step is nearly all compiled code, the network in it that
-of the agent, so they run side by side. PyTorch learns, and values positions once a rollout is over;
-each thread has half of a minibatch, which lets two cores do twice as much where PyTorch's own
-threads, which wait for each other in every operation, gain little.
+Two threads play half of the games each, with the agent's compiled network, and each finds the
+gradients of what its half played. So they hardly wait for each other, where PyTorch's own threads
+wait in every operation.
 """
 
 from __future__ import annotations
@@ -41,25 +40,26 @@ from klondike_env.games.klondike.rules import PRESETS
 HALVES = 2
 
 
-class Rollout(NamedTuple):
-    """What N games played in T steps."""
+class Decisions(NamedTuple):
+    """B decisions to learn from."""
 
-    candidates: list[np.ndarray]  # of each step float32[M, F], without the empty places
-    overviews: np.ndarray  # float32[T + 1, N, S]: the last of what comes next
-    masks: np.ndarray  # bool[T, N, PLACES]
-    actions: np.ndarray  # int64[T, N]
-    log_probs: np.ndarray  # float32[T, N]
-    rewards: np.ndarray  # float32[T, N]
-    dones: np.ndarray  # bool[T, N]: the game is over
-    cuts: np.ndarray  # bool[T, N]: by the step limit
+    candidates: torch.Tensor  # float32[M, F]: of all, without the empty places
+    starts: torch.Tensor  # int64[B]: where each decision's begin
+    masks: torch.Tensor  # bool[B, K]
+    overviews: torch.Tensor  # float32[B, S]
+    actions: torch.Tensor  # int64[B]
+    log_probs: torch.Tensor  # float32[B], as they were made
+    advantages: torch.Tensor  # float32[B]
+    returns: torch.Tensor  # float32[B]
+    won: list[float]  # of the games that ended
 
 
 class Games:
-    """Games side by side, played by the present weights.
+    """Games side by side, played by the present network.
 
     Args:
         env_id: one where going through the stock is free.
-        num_envs: how many.
+        num_envs: how many, N.
         seed: of deals and choices.
     """
 
@@ -73,65 +73,77 @@ class Games:
         self.rng = np.random.default_rng(seed)
         self.observations, self.infos = self.envs.reset(seed=int(seed.generate_state(1)[0]))
 
-    def play(self, num_steps: int, weights: tuple[np.ndarray, ...]) -> Rollout:
-        """Play on, every choice a draw from the softmax of the scores."""
+    def play(self, network: CandidateNetwork, num_steps: int, gae_lambda: float) -> Decisions:
+        """Play T steps, every choice a draw from the softmax of the scores."""
         size = self.envs.num_envs
         shape = (num_steps, size)
+        weights = network.to_weights().for_kernels()
         scores = np.zeros((size, PLACES), dtype=np.float32)
         rows = np.arange(size)
-        rollout = Rollout(
-            candidates=[],
-            overviews=np.empty((num_steps + 1, size, len(OVERVIEW)), dtype=np.float32),
-            masks=np.empty((*shape, PLACES), dtype=np.bool_),
-            actions=np.empty(shape, dtype=np.int64),
-            log_probs=np.empty(shape, dtype=np.float32),
-            rewards=np.empty(shape, dtype=np.float32),
-            dones=np.empty(shape, dtype=np.bool_),
-            cuts=np.empty(shape, dtype=np.bool_),
-        )
+        kept = []
+        overviews = np.empty((num_steps + 1, size, len(OVERVIEW)), dtype=np.float32)
+        masks = np.empty((*shape, PLACES), dtype=np.bool_)
+        actions = np.empty(shape, dtype=np.int64)
+        log_probs, rewards = np.empty((2, *shape), dtype=np.float32)
+        dones, cuts = np.empty((2, *shape), dtype=np.bool_)
         for step in range(num_steps):
-            candidates, overview = self.observations["candidates"], self.observations["overview"]
-            masks = self.infos["action_mask"].view(np.bool_)
-            score_rows(
-                candidates, overview, masks.shape[1] - masks[:, ::-1].argmax(1), weights, scores
-            )
-            logits = np.where(masks, scores, -np.inf)
+            candidates, overviews[step] = self.observations.values()
+            masks[step] = self.infos["action_mask"]
+            counts = PLACES - masks[step][:, ::-1].argmax(1)
+            score_rows(candidates, overviews[step], counts, weights, scores)
+            logits = np.where(masks[step], scores, -np.inf)
             # The highest score with Gumbel noise added is a draw from the softmax.
-            noise = self.rng.gumbel(size=logits.shape)
-            actions = (logits + noise).argmax(1)
+            actions[step] = (logits + self.rng.gumbel(size=logits.shape)).argmax(1)
             highest = logits.max(1)
             total = np.exp(logits - highest[:, None]).sum(1)
-            rollout.candidates.append(
-                candidates.reshape(-1, len(FEATURES)).take(np.flatnonzero(masks), axis=0)
+            log_probs[step] = logits[rows, actions[step]] - highest - np.log(total)
+            places = np.flatnonzero(masks[step])
+            kept.append(candidates.reshape(-1, len(FEATURES)).take(places, axis=0))
+            self.observations, reward, terminated, truncated, self.infos = self.envs.step(
+                actions[step]
             )
-            rollout.overviews[step] = overview
-            rollout.masks[step] = masks
-            rollout.actions[step] = actions
-            rollout.log_probs[step] = logits[rows, actions] - highest - np.log(total)
-            self.observations, reward, terminated, truncated, self.infos = self.envs.step(actions)
-            rollout.rewards[step] = reward
-            rollout.dones[step] = terminated | truncated
-            rollout.cuts[step] = truncated & ~terminated
-        rollout.overviews[num_steps] = self.observations["overview"]
-        return rollout
+            rewards[step] = reward
+            dones[step] = terminated | truncated
+            cuts[step] = truncated & ~terminated
+        overviews[num_steps] = self.observations["overview"]
+        won = rewards[dones].tolist()
 
+        # Advantages by generalized advantage estimation.
+        with torch.no_grad():
+            flat = torch.from_numpy(overviews).flatten(0, 1)
+            values = network.values(flat).view(num_steps + 1, size).numpy()
+        # A game that the step limit cut is worth what it was worth before its last move.
+        rewards += cuts * values[:-1]
+        advantages = np.empty(shape, dtype=np.float32)
+        carried = np.zeros(size, dtype=np.float32)
+        for step in reversed(range(num_steps)):
+            goes_on = ~dones[step]
+            delta = rewards[step] + goes_on * values[step + 1] - values[step]
+            carried = delta + goes_on * np.float32(gae_lambda) * carried
+            advantages[step] = carried
+        returns = advantages + values[:-1]
 
-class Decisions(NamedTuple):
-    """B decisions to learn from."""
-
-    overviews: torch.Tensor  # float32[B, S]
-    masks: torch.Tensor  # bool[B, K]
-    actions: torch.Tensor  # int64[B]
-    log_probs: torch.Tensor  # float32[B], as they were made
-    advantages: torch.Tensor  # float32[B]
-    returns: torch.Tensor  # float32[B]
+        width = int(np.flatnonzero(masks.any(axis=(0, 1)))[-1]) + 1  # no more places are needed
+        flat_masks = masks[..., :width].reshape(-1, width)
+        counts = flat_masks.sum(axis=1)
+        return Decisions(
+            torch.from_numpy(np.concatenate(kept)),
+            torch.from_numpy(counts.cumsum() - counts),
+            torch.from_numpy(flat_masks),
+            flat[: num_steps * size],
+            torch.from_numpy(actions).flatten(),
+            torch.from_numpy(log_probs).flatten(),
+            torch.from_numpy(advantages).flatten(),
+            torch.from_numpy(returns).flatten(),
+            won,
+        )
 
 
 def gradients(
     network: CandidateNetwork,
-    columns: tuple[torch.Tensor, ...],
-    candidates: torch.Tensor,
-    starts: torch.Tensor,
+    decisions: Decisions,
+    chosen: torch.Tensor,
+    advantages: torch.Tensor,
     *,
     clip: float,
     value_weight: float,
@@ -141,23 +153,24 @@ def gradients(
 
     Args:
         network: it.
-        columns: of `Decisions`.
-        candidates: float32[M, F], those of these and other decisions.
-        starts: int64[B], where among them those of each decision begin.
+        decisions: of a rollout.
+        chosen: int64[C], which of them.
+        advantages: float32[C], theirs.
         clip: and so on, see `train`.
     """
-    decisions = Decisions(*columns)
-    counts = decisions.masks.sum(1)
-    firsts = starts - (counts.cumsum(0) - counts)
+    masks, overviews = decisions.masks[chosen], decisions.overviews[chosen]
+    counts = masks.sum(1)
+    firsts = decisions.starts[chosen] - (counts.cumsum(0) - counts)
     places = firsts.repeat_interleave(counts) + torch.arange(int(counts.sum()))
-    scores = network.scores(candidates[places], decisions.overviews, decisions.masks)
+    scores = network.scores(decisions.candidates[places], overviews, masks)
     logs = scores.log_softmax(1)
-    log_probs = logs.gather(1, decisions.actions[:, None])[:, 0]
-    ratio = (log_probs - decisions.log_probs).exp()
-    gains = decisions.advantages
-    policy_loss = -torch.min(gains * ratio, gains * ratio.clamp(1 - clip, 1 + clip)).mean()
-    values = network.values(decisions.overviews)[:, 0]
-    value_loss = nn.functional.mse_loss(values, decisions.returns)
+    log_probs = logs.gather(1, decisions.actions[chosen, None])[:, 0]
+    ratio = (log_probs - decisions.log_probs[chosen]).exp()
+    policy_loss = -torch.min(
+        advantages * ratio, advantages * ratio.clamp(1 - clip, 1 + clip)
+    ).mean()
+    values = network.values(overviews)[:, 0]
+    value_loss = nn.functional.mse_loss(values, decisions.returns[chosen])
     entropy = -(logs.exp() * logs).sum(1).mean()
     loss = policy_loss + value_weight * value_loss - entropy_weight * entropy
     return torch.autograd.grad(loss, list(network.parameters()))
@@ -229,61 +242,26 @@ def train(
             last_learning_rate + (learning_rate - last_learning_rate) * share_left
         )
 
-        # Play.
-        arrays = network.to_weights().for_kernels()
-        played = list(pool.map(Games.play, halves, repeat(num_steps), repeat(arrays)))
-        candidates = torch.from_numpy(
-            np.concatenate([half.candidates[t] for t in range(num_steps) for half in played])
+        played = list(
+            pool.map(Games.play, halves, repeat(network), repeat(num_steps), repeat(gae_lambda))
         )
-        overviews, masks, actions, log_probs, rewards, dones, cuts = (
-            torch.from_numpy(np.concatenate(parts, axis=1))
-            for parts in list(zip(*played, strict=True))[1:]
-        )
-        won = rewards[dones].tolist()
-
-        # Advantages by generalized advantage estimation.
-        with torch.inference_mode():
-            values = network.values(overviews.flatten(0, 1)).view(overviews.shape[:2])
-        # A game that the step limit cut is worth what it was worth before its last move.
-        rewards += cuts * values[:-1]
-        advantages = torch.zeros_like(rewards)
-        carried = torch.zeros(rewards.shape[1])
-        for step in reversed(range(num_steps)):
-            goes_on = 1.0 - dones[step].float()
-            delta = rewards[step] + goes_on * values[step + 1] - values[step]
-            carried = delta + goes_on * gae_lambda * carried
-            advantages[step] = carried
-
-        # Learn.
-        width = int(masks.any(1).any(0).nonzero().max()) + 1  # no more places are needed
-        flat_masks = masks[..., :width].flatten(0, 1)
-        decisions = Decisions(
-            overviews[:-1].flatten(0, 1),
-            flat_masks,
-            actions.flatten(),
-            log_probs.flatten(),
-            advantages.flatten(),
-            (advantages + values[:-1]).flatten(),
-        )
-        counts = flat_masks.sum(1)
-        starts = counts.cumsum(0) - counts
-
         for _ in range(epochs):
-            order = torch.from_numpy(rng.permutation(len(counts)))
-            for chosen in order.split(minibatch):
-                kept = Decisions(*(column[chosen] for column in decisions))
-                scale = kept.advantages.std() + 1e-8
-                kept = kept._replace(advantages=(kept.advantages - kept.advantages.mean()) / scale)
-                parts = zip(*(column.chunk(HALVES) for column in kept), strict=True)
-                firsts = starts[chosen].chunk(HALVES)
-                of_parts = list(pool.map(learn, parts, repeat(candidates), firsts))
-                for parameter, *shares in zip(parameters, *of_parts, strict=True):
-                    parameter.grad = torch.stack(shares).mean(0)
+            orders = [torch.from_numpy(rng.permutation(len(half.actions))) for half in played]
+            for chosen in zip(*(order.split(minibatch // HALVES) for order in orders), strict=True):
+                advantages = [
+                    half.advantages[own] for half, own in zip(played, chosen, strict=True)
+                ]
+                both = torch.cat(advantages)
+                advantages = [(own - both.mean()) / (both.std() + 1e-8) for own in advantages]
+                of_halves = pool.map(learn, played, chosen, advantages)
+                for parameter, *parts in zip(parameters, *of_halves, strict=True):
+                    parameter.grad = torch.stack(parts).mean(0)
                 nn.utils.clip_grad_norm_(parameters, max_norm)
                 optimizer.step()
         mean.update_parameters(network)
         done = (update + 1) * num_steps * num_envs
         seconds = time.perf_counter() - began
+        won = [result for half in played for result in half.won]
         progress(
             f"update {update + 1}/{num_updates}: won {np.mean(won or [0]):.3f} of {len(won)},"
             f" {done / seconds:,.0f} decisions/s"
