@@ -3,7 +3,7 @@
 `agents.train` trains it; `agents/policies` holds the trained weights, each with a card that says
 how it was made. Playing needs no PyTorch: the network is worked out in compiled code, one row after
 the other, so that a game goes the same way alone and among thousands. `agents.chooser` keeps it
-from going in circles.
+from going in circles, and it gives up games in which no further card can be turned up.
 
 The weights of draw 1 play draw 1, those of draw 3 every other draw count.
 """

@@ -2,15 +2,15 @@
 
 The observation becomes a `Dict` of `Box`es,
 
-    candidates  (32, F)  float32  features of each candidate move (`agents.features`), 0 where none
+    candidates  (32, F)  float32  features of each candidate move, 0 where none
     overview    (S,)     float32  what holds for the whole position (`agents.overview`)
 
-and an action is the place of a candidate, `Discrete(32)`. `action_masks()` and the infos say which
+with the features of `agents.features` and `agents.plan_features`, and an action is the place of a candidate, `Discrete(32)`. `action_masks()` and the infos say which
 places hold a candidate. It is the same game for the same player: nothing but observations and masks
 is read, so no hidden card can leak. Spaces being interchangeable, moves to the second of two spaces
 are left out, and of more than 32 candidates those with the highest ids.
 
-Three options make an agent's life shorter and are no rules of the game, so both are off by default:
+Three options make an agent's life shorter and are no rules of the game, so all are off by default:
 
 - `no_repeat` bars every candidate that recreates a position seen since the last card was turned up
   or left the stock (`agents.repeats`). A game in which every move repeats ends as lost.
