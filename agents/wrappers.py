@@ -5,10 +5,11 @@ The observation becomes a `Dict` of `Box`es,
     candidates  (32, F)  float32  features of each candidate move, 0 where none
     overview    (S,)     float32  what holds for the whole position (`agents.overview`)
 
-with the features of `agents.features` and `agents.plan_features`, and an action is the place of a candidate, `Discrete(32)`. `action_masks()` and the infos say which
-places hold a candidate. It is the same game for the same player: nothing but observations and masks
-is read, so no hidden card can leak. Spaces being interchangeable, moves to the second of two spaces
-are left out, and of more than 32 candidates those with the highest ids.
+with the features of `agents.features` and `agents.plan_features`; and an action is the place of a
+candidate, `Discrete(32)`. `action_masks()` and the infos say which places hold a candidate. It is
+the same game for the same player: nothing but observations and masks is read, so no hidden card can
+leak. Spaces being interchangeable, moves to the second of two spaces are left out, and of more than
+32 candidates those with the highest ids.
 
 Three options make an agent's life shorter and are no rules of the game, so all are off by default:
 
