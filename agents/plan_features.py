@@ -142,8 +142,17 @@ def add_plans(  # type: ignore[no-untyped-def]
 
 def guided_weights(rules: KlondikeRules) -> np.ndarray:
     """Linear weights to start from, float32[F]: those of `guide`, and a score for the best plan."""
-    weights = np.zeros(len(FEATURES), dtype=np.float32)
+    weights = planning_weights()
     weights[:_FIRST] = guide.load_weights(guide.weights_file(rules))
+    return weights
+
+
+def planning_weights() -> np.ndarray:
+    """Linear weights to start from, float32[F]: a score for the best plan and nothing else.
+
+    From zeros the first win may not come for hundreds of thousands of decisions.
+    """
+    weights = np.zeros(len(FEATURES), dtype=np.float32)
     weights[FEATURES.index("plan_best")] = BEST_PLAN
     return weights
 

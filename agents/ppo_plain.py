@@ -30,7 +30,7 @@ from torch import nn
 
 from agents.network import CandidateNetwork, running_mean
 from agents.overview import OVERVIEW
-from agents.plan_features import FEATURES, guided_weights
+from agents.plan_features import FEATURES, guided_weights, planning_weights
 from agents.ppo import Ppo, Weights, score_rows
 from agents.wrappers import PLACES, CandidatesVectorEnv
 from klondike_env.deals import suite
@@ -181,7 +181,7 @@ def train(
     *,
     steps: int,
     seed: int = 1,
-    start: str = "zero",
+    start: str = "plan",
     hidden: int = 64,
     num_envs: int = 1024,
     num_steps: int = 64,
@@ -202,7 +202,8 @@ def train(
         env_id: one where going through the stock is free.
         steps: decisions of all games together.
         seed: of deals, first weights and choices.
-        start: ``zero``, or ``guide`` for `guided_weights` as the linear part.
+        start: ``zero``, ``plan`` or ``guide``: the linear part is zeros, `planning_weights` or
+            `guided_weights`.
         hidden: units of each hidden layer.
         num_envs: games side by side, N.
         num_steps: decisions of each game between updates, T.
@@ -219,7 +220,9 @@ def train(
     """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    linear = guided_weights(PRESETS[env_id]) if start == "guide" else None
+    linear = planning_weights() if start == "plan" else None
+    if start == "guide":
+        linear = guided_weights(PRESETS[env_id])
     network = CandidateNetwork(hidden, linear)
     mean = running_mean(network)
     parameters = list(network.parameters())
@@ -279,7 +282,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--env", default="Klondike-Draw1-v0", choices=free)
     parser.add_argument("--steps", type=int, default=2_000_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--start", default="zero", choices=["zero", "guide"])
+    parser.add_argument("--start", default="plan", choices=["zero", "plan", "guide"])
     parser.add_argument("--num-envs", type=int, default=1024)
     parser.add_argument("--validation-games", type=int, default=2000)
     parser.add_argument("--output", type=Path, default=Path("runs/plain.npz"))

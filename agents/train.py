@@ -38,7 +38,7 @@ except ModuleNotFoundError as error:
 from agents import plan_agent
 from agents.network import running_mean
 from agents.plan_env import PlanVectorEnv
-from agents.plan_features import guided_weights
+from agents.plan_features import guided_weights, planning_weights
 from agents.ppo import Ppo, Weights
 from agents.ppo_plan import FEATURES as PLAN_FEATURES
 from agents.ppo_plan import PpoPlan
@@ -88,6 +88,8 @@ def first_weights(config: TrainConfig) -> np.ndarray | None:
     rules = PRESETS[config.env]
     if config.start == "guide":
         weights = guided_weights(rules)
+    elif config.start == "plan":
+        weights = planning_weights()
     elif config.start == "planner":
         weights = plan_agent.load_weights("planner", rules)[: len(PLAN_FEATURES)]
     else:
