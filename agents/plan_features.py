@@ -21,15 +21,14 @@ from agents import features, guide
 from agents.plan_agent import check_free
 from klondike_env.cards import FACE_DOWN
 from klondike_env.compiled import entry_point, lowest_bit
-from klondike_env.games.klondike.layout import STATE as GAME
-from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike import choice
 from klondike_env.solvers.klondike.choice import describe_plans, room
-from klondike_env.solvers.klondike.compact import CARD, DEAL, STATE, ZERO, U, every_table, read_game
+from klondike_env.solvers.klondike.compact import CARD, ZERO, U, every_table, read_game
 from klondike_env.solvers.klondike.lines import next_action
-from klondike_env.solvers.klondike.planning import read_observation
+from klondike_env.solvers.klondike.planning import reach_terms, read_observation
 from klondike_env.solvers.klondike.plans import NO_NODE, find_plans
+from klondike_env.solvers.klondike.worlds import room_for_worlds
 
 QUOTA, MORE, NODES = 4, 30, 2048
 """Plans a pile, positions looked at after the first plan, and all of them; see `find_plans`."""
@@ -174,14 +173,12 @@ class Candidates(features.Candidates):
         except ValueError:
             return
         self._tools = (
-            encode_rules(self.rules, "reach"),
+            reach_terms(self.rules),
             every_table(self.rules.draw_count),
             room(NODES, 1),
             QUOTA,
             MORE,
-            np.zeros(1, dtype=GAME),
-            np.zeros(2, dtype=STATE),
-            np.zeros(2, dtype=DEAL),
+            *room_for_worlds(1),
         )
 
     def _resize(self, size: int) -> None:
