@@ -808,12 +808,14 @@ class Candidates:
         stages: int64[B], differs before and after an irreversible move.
     """
 
+    num_features = len(FEATURES)
+
     def __init__(self, rules: KlondikeRules | None = None) -> None:
         self.rules = KlondikeRules() if rules is None else rules
         self._resize(0)
 
     def _resize(self, size: int) -> None:
-        self.features = np.zeros((size, MAX_CANDIDATES, len(FEATURES)), dtype=np.float32)
+        self.features = np.zeros((size, MAX_CANDIDATES, self.num_features), dtype=np.float32)
         self.actions = np.zeros((size, MAX_CANDIDATES), dtype=np.int64)
         self.keys = np.zeros((size, MAX_CANDIDATES), dtype=np.uint64)
         self.counts = np.zeros(size, dtype=np.int64)

@@ -1,8 +1,8 @@
 """What a learner is told of a whole position, beside the features of each move.
 
-The first numbers describe the position itself; the rest is, for each feature of `agents.features`,
-its highest value among the candidate moves: what the best move in that respect offers. All of it
-comes from observation arrays, so hidden cards cannot leak.
+The first numbers describe the position itself; the rest is, for each feature of
+`agents.plan_features`, its highest value among the candidate moves: what the best move in that
+respect offers. All of it comes from observation arrays, so hidden cards cannot leak.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from agents.features import FEATURES, Candidates
+from agents.plan_features import FEATURES, Candidates
 from klondike_env.compiled import entry_point
 
 _PILES = 7

@@ -3,7 +3,7 @@
 `agents.train` trains it; `agents/policies` holds the trained weights, each with a card that says
 how it was made. Playing needs no PyTorch: the network is worked out in compiled code, one row after
 the other, so that a game goes the same way alone and among thousands. `agents.chooser` keeps it
-from going in circles.
+from going in circles, and it gives up games in which no further card can be turned up.
 
 The weights of draw 1 play draw 1, those of draw 3 every other draw count.
 """
@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.chooser import Chooser
-from agents.features import FEATURES, MAX_CANDIDATES
+from agents.features import MAX_CANDIDATES
 from agents.overview import OVERVIEW, overviews
+from agents.plan_features import FEATURES, Candidates
 from klondike_env.compiled import entry_point, inlined
 from klondike_env.games.klondike.rules import KlondikeRules
 
@@ -160,7 +161,7 @@ def score_candidates(features, overview, count, weights, base, hidden, scores): 
 
 
 @entry_point
-def _work_out(features, overview, counts, weights, scores):  # type: ignore[no-untyped-def]
+def score_rows(features, overview, counts, weights, scores):  # type: ignore[no-untyped-def]
     """float32[B, C, F], float32[B, S], int64[B] -> float32[B, C]."""
     size = weights[2].shape[0]
     base = np.empty(size, dtype=np.float32)
@@ -191,15 +192,20 @@ class Ppo(Chooser):
                 "agent 'ppo' cannot play these rules: its policies are trained where going through"
                 " the stock is free"
             )
+        self.candidates: Candidates = Candidates(self.rules)
         if weights is None:
             weights = Weights.load(policy_file(self.rules))
         self._weights = weights.for_kernels()
+
+    def given_up(self) -> np.ndarray:
+        """The rows whose game is lost, since no further card can be turned up: bool[B]."""
+        return self.candidates.is_dead
 
     def score(self, observations: Any) -> np.ndarray:
         """Scores of the present candidates."""
         found = self.candidates
         scores = np.zeros((len(found.counts), MAX_CANDIDATES), dtype=np.float32)
-        _work_out(
+        score_rows(
             found.features, overviews(observations, found), found.counts, self._weights, scores
         )
         return scores

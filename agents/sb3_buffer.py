@@ -45,7 +45,10 @@ class CandidateRolloutBuffer(MaskableDictRolloutBuffer):  # type: ignore[misc]
             raise ValueError("rollouts of candidates need action masks")
         step = self.pos
         masks = action_masks.reshape(self.n_envs, self.mask_dims)
-        self._steps.append(obs["candidates"][masks])
+        candidates = obs["candidates"]
+        self._steps.append(
+            candidates.reshape(-1, candidates.shape[-1]).take(np.flatnonzero(masks), axis=0)
+        )
         for name in self._others:
             self.observations[name][step] = obs[name]
         self.action_masks[step] = masks

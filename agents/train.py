@@ -35,9 +35,10 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"error: {error.name} is not installed: pip install --editable '.[train]'")
 
-from agents import guide, plan_agent
+from agents import plan_agent
 from agents.network import running_mean
 from agents.plan_env import PlanVectorEnv
+from agents.plan_features import guided_weights, planning_weights
 from agents.ppo import Ppo, Weights
 from agents.ppo_plan import FEATURES as PLAN_FEATURES
 from agents.ppo_plan import PpoPlan
@@ -73,7 +74,11 @@ def make_envs(config: TrainConfig) -> SB3VecEnv:
     )
     return SB3VecEnv(
         CandidatesVectorEnv(
-            envs, no_repeat=config.no_repeat, stall_limit=config.stall_limit or None
+            envs,
+            no_repeat=config.no_repeat,
+            stall_limit=config.stall_limit or None,
+            no_dead_ends=config.no_dead_ends,
+            copies=False,  # a rollout keeps what it needs of them
         )
     )
 
@@ -82,7 +87,9 @@ def first_weights(config: TrainConfig) -> np.ndarray | None:
     """Where the linear part starts, float32[F]; None for zeros."""
     rules = PRESETS[config.env]
     if config.start == "guide":
-        weights = guide.load_weights(guide.weights_file(rules))
+        weights = guided_weights(rules)
+    elif config.start == "plan":
+        weights = planning_weights()
     elif config.start == "planner":
         weights = plan_agent.load_weights("planner", rules)[: len(PLAN_FEATURES)]
     else:

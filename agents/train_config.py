@@ -34,7 +34,8 @@ class TrainConfig:
         steps: decisions to train on, of all games together.
         seed: of deals, first weights and choices.
         start: `zero`, or the agent from whose weights the linear part starts: `guide` of moves,
-            `planner` of plans.
+            `planner` of plans. Of moves also `plan`: no more than a score for beginning the best
+            plan, which `guide` has as well.
         heat: what the first weights of the linear part are divided by; above 1, choices begin more
             even and more is tried.
         hidden: units of each hidden layer.
@@ -53,6 +54,8 @@ class TrainConfig:
         reward: of moves: the environment's reward; of plans it is `win`.
         no_repeat: of moves: bar those that recreate a position, in training; in play always.
         stall_limit: of moves: so many without an irreversible one lose a game; 0 for no limit.
+        no_dead_ends: of moves: end a game once no further card can be turned up, in training; in
+            play always.
         max_episode_steps: of moves: so many end a game.
         validate_every: decisions between validations.
         validation_games: deals of the suite `validation` that each validation plays.
@@ -66,7 +69,7 @@ class TrainConfig:
     output: str = "runs/train"
     steps: int = 1_000_000
     seed: int = 1
-    start: Literal["zero", "guide", "planner"] = "zero"
+    start: Literal["zero", "plan", "guide", "planner"] = "zero"
     heat: float = 1.0
     hidden: int = 64
     num_envs: int = 512
@@ -84,6 +87,7 @@ class TrainConfig:
     reward: Literal["win", "score", "cards", "progress"] = "win"
     no_repeat: bool = True
     stall_limit: int = 60
+    no_dead_ends: bool = True
     max_episode_steps: int = 2000
     validate_every: int = 500_000
     validation_games: int = 1000
@@ -105,7 +109,7 @@ class TrainConfig:
         ]
         if self.env not in free:
             raise ConfigError(f"env must be one of {', '.join(free)}, not {self.env!r}")
-        starts = ("zero", "planner" if plans else "guide")
+        starts = ("zero", "planner") if plans else ("zero", "plan", "guide")
         _check(
             "start", self.start in starts, self.start, f"{' or '.join(starts)} for {self.choices}"
         )

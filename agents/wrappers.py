@@ -2,20 +2,22 @@
 
 The observation becomes a `Dict` of `Box`es,
 
-    candidates  (32, F)  float32  features of each candidate move (`agents.features`), 0 where none
+    candidates  (32, F)  float32  features of each candidate move, 0 where none
     overview    (S,)     float32  what holds for the whole position (`agents.overview`)
 
-and an action is the place of a candidate, `Discrete(32)`. `action_masks()` and the infos say which
-places hold a candidate. It is the same game for the same player: nothing but observations and masks
-is read, so no hidden card can leak. Spaces being interchangeable, moves to the second of two spaces
-are left out, and of more than 32 candidates those with the highest ids.
+with the features of `agents.features` and `agents.plan_features`; and an action is the place of a
+candidate, `Discrete(32)`. `action_masks()` and the infos say which places hold a candidate. It is
+the same game for the same player: nothing but observations and masks is read, so no hidden card can
+leak. Spaces being interchangeable, moves to the second of two spaces are left out, and of more than
+32 candidates those with the highest ids.
 
-Two options make an agent's life shorter and are no rules of the game, so both are off by default:
+Three options make an agent's life shorter and are no rules of the game, so all are off by default:
 
 - `no_repeat` bars every candidate that recreates a position seen since the last card was turned up
   or left the stock (`agents.repeats`). A game in which every move repeats ends as lost.
 - `stall_limit` ends a game as lost after so many actions in a row that neither turn a card up nor
   play one from the stock.
+- `no_dead_ends` ends a game as lost once the known cards allow no further card to be turned up.
 
 Such an end sets `terminated`, and `info["given_up"]` tells it from an end by the rules. Without
 them a policy that always plays its best move walks in circles until the step limit.
@@ -30,8 +32,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from agents.features import FEATURES, Candidates
 from agents.overview import OVERVIEW, overviews
+from agents.plan_features import FEATURES, Candidates
 from agents.repeats import SAME_TABLEAU, Positions
 from klondike_env import IllegalMoveError
 from klondike_env.checks import whole, whole_from
@@ -50,21 +52,41 @@ OBSERVATION_SPACE = gym.spaces.Dict(
 
 
 @entry_point
-def _pack(features, counts, repeats, no_repeat, candidates, masks):  # type: ignore[no-untyped-def]
-    """Copy the candidates of every row and write its mask; all ones where nothing can be played."""
+def _pack(features, counts, repeats, no_repeat, candidates, used, masks):  # type: ignore[no-untyped-def]
+    """Copy the candidates of every row and write its mask; all ones where nothing can be played.
+
+    The places of `candidates` from `used` (int64[B], updated) on are zeros already.
+    """
     for b in range(counts.shape[0]):
         count = min(counts[b], candidates.shape[1])
         candidates[b, :count] = features[b, :count]
-        candidates[b, count:] = 0.0
+        candidates[b, count : used[b]] = 0.0
+        used[b] = count
         masks[b, :] = 1 if count == 0 else 0
         for c in range(count):
             masks[b, c] = 1 if not no_repeat or repeats[b, c] == 0 else 0
 
 
+def _room(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Candidates to write to, float32[size, PLACES, F], and how many of them are not zeros."""
+    candidates = np.zeros((size, PLACES, len(FEATURES)), dtype=np.float32)
+    return candidates, np.zeros(size, dtype=np.int64)
+
+
 class _View:
     """What a learner sees of `num_envs` games, and the options that end games early."""
 
-    def __init__(self, env: Any, num_envs: int, no_repeat: bool, stall_limit: int | None) -> None:
+    def __init__(
+        self,
+        env: Any,
+        num_envs: int,
+        no_repeat: bool,
+        stall_limit: int | None,
+        no_dead_ends: bool,
+        copies: bool = True,
+    ) -> None:
+        if not isinstance(no_dead_ends, bool):
+            raise ValueError(f"no_dead_ends is True or False, not {no_dead_ends!r}")
         if not isinstance(no_repeat, bool):
             raise ValueError(f"no_repeat is True or False, not {no_repeat!r}")
         if stall_limit is not None:
@@ -75,9 +97,12 @@ class _View:
         self._rules = setup.rules
         self._no_repeat = no_repeat
         self._stall_limit = stall_limit
+        self._no_dead_ends = no_dead_ends
+        self._rooms = None if copies else [_room(num_envs), _room(num_envs)]
         self._positions = Positions(num_envs, setup.rules.draw_count)
         self._everyone = np.arange(num_envs)
         self._found = Candidates(setup.rules)
+        self._found_of_some = Candidates(setup.rules)
         self._actions = np.zeros((num_envs, PLACES), dtype=np.int64)
         self._keys = np.zeros((num_envs, PLACES), dtype=np.uint64)
         self._stages = np.zeros(num_envs, dtype=np.int64)
@@ -99,18 +124,27 @@ class _View:
         """
         everyone = rows is None
         rows = self._everyone if rows is None else rows
-        found = self._found if everyone else Candidates(self._rules)
+        found = self._found if everyone else self._found_of_some
         found.describe(observations, masks)
         repeats = self._positions.repeats(found, rows)
-        candidates = np.empty((len(rows), PLACES, len(FEATURES)), dtype=np.float32)
+        if everyone and self._rooms:
+            self._rooms.reverse()
+            candidates, used = self._rooms[0]
+        else:
+            candidates, used = _room(len(rows))
+            if self._rooms:
+                self._rooms[0][1][rows] = PLACES  # where the caller copies these rows
         own_masks = np.empty((len(rows), PLACES), dtype=np.int8)
-        _pack(found.features, found.counts, repeats, self._no_repeat, candidates, own_masks)
-        is_same = (found.stages == self._stages[rows]) & (self._stalled[rows] >= 0)
+        _pack(found.features, found.counts, repeats, self._no_repeat, candidates, used, own_masks)
+        is_new = self._stalled[rows] < 0
+        is_same = (found.stages == self._stages[rows]) & ~is_new
         self._stalled[rows] = np.where(is_same, self._stalled[rows] + 1, 0)
         self._stages[rows] = found.stages
         given_up: np.ndarray = np.logical_not(own_masks.any(axis=1))
         if self._stall_limit is not None:
             given_up |= (found.counts > 0) & (self._stalled[rows] >= self._stall_limit)
+        if self._no_dead_ends:
+            given_up |= found.is_dead & ~is_new  # every game has a move at least
         own_masks[given_up] = 1
         self._actions[rows] = found.actions[:, :PLACES]
         self._actions[rows[found.counts == 0]] = 0
@@ -144,16 +178,22 @@ class CandidatesEnv(gym.Wrapper[Any, Any, Any, Any]):
         env: a Klondike environment with dict observations, wrapped or not.
         no_repeat: bar moves that recreate a position.
         stall_limit: end a game after so many actions without an irreversible one; None for never.
+        no_dead_ends: end a game once no further card can be turned up.
 
     Raises:
         ValueError: another environment, or a bad option.
     """
 
     def __init__(
-        self, env: gym.Env[Any, Any], *, no_repeat: bool = False, stall_limit: int | None = None
+        self,
+        env: gym.Env[Any, Any],
+        *,
+        no_repeat: bool = False,
+        stall_limit: int | None = None,
+        no_dead_ends: bool = False,
     ) -> None:
         super().__init__(env)
-        self._view = _View(env, 1, no_repeat, stall_limit)
+        self._view = _View(env, 1, no_repeat, stall_limit, no_dead_ends)
         self._is_given_up = False
         self.observation_space = OBSERVATION_SPACE
         self.action_space = ACTION_SPACE
@@ -206,6 +246,9 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
         env: `KlondikeVectorEnv` with dict observations and `autoreset_mode` `SameStep`.
         no_repeat: bar moves that recreate a position.
         stall_limit: end a game after so many actions without an irreversible one; None for never.
+        no_dead_ends: end a game once no further card can be turned up.
+        copies: False writes the candidates of all observations to two arrays in turn, so that they
+            hold until the next step but one: no time goes into new memory.
 
     Raises:
         ValueError: another environment, or a bad option.
@@ -217,6 +260,8 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
         *,
         no_repeat: bool = False,
         stall_limit: int | None = None,
+        no_dead_ends: bool = False,
+        copies: bool = True,
     ) -> None:
         super().__init__(env)
         mode = env.metadata.get("autoreset_mode")
@@ -225,7 +270,7 @@ class CandidatesVectorEnv(gym.vector.VectorWrapper[Any, Any, Any]):
                 f"candidates need autoreset_mode={AutoresetMode.SAME_STEP.value!r}, not"
                 f" {getattr(mode, 'value', mode)!r}"
             )
-        self._view = _View(env, self.num_envs, no_repeat, stall_limit)
+        self._view = _View(env, self.num_envs, no_repeat, stall_limit, no_dead_ends, copies)
         self.single_observation_space = OBSERVATION_SPACE
         self.observation_space = batch_space(OBSERVATION_SPACE, self.num_envs)
         self.single_action_space = ACTION_SPACE

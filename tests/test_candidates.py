@@ -9,14 +9,20 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from agents.features import FEATURES
+from agents.features import MAX_CANDIDATES
 from agents.overview import OVERVIEW
+from agents.plan_features import FEATURES, PLAN_FEATURES, Candidates
 from agents.wrappers import OBSERVATION_SPACE, PLACES, CandidatesEnv, CandidatesVectorEnv
 from klondike_env import IllegalMoveError, sample_actions
 from klondike_env.games.klondike.rules import PRESETS
 from tests.test_laws import make, play_on, shuffle_unseen
 
-OPTIONS = [{}, {"no_repeat": True}, {"stall_limit": 9}, {"no_repeat": True, "stall_limit": 25}]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"no_repeat": True},
+    {"stall_limit": 9},
+    {"no_repeat": True, "stall_limit": 25, "no_dead_ends": True},
+]
 
 
 def single(env_id: str = "Klondike-Draw3-v0", actions: str = "reach", **options: Any) -> Any:
@@ -221,10 +227,71 @@ def test_what_is_handed_out_never_changes() -> None:
         np.testing.assert_array_equal(array, copy)
 
 
+def test_arrays_written_in_turn_hold_the_same_for_two_steps() -> None:
+    options: dict[str, Any] = {"no_repeat": True, "stall_limit": 9, "num_envs": 16}
+    fresh, reused = batch(**options), batch(**options, copies=False)
+    rng = np.random.default_rng(0)
+    before = [fresh.reset(seed=1)[0], reused.reset(seed=1)[0]]
+    for _ in range(150):
+        actions = draw(fresh.action_masks(), rng)
+        after = [fresh.step(actions)[0], reused.step(actions)[0]]
+        for first, second in (before, after):
+            np.testing.assert_array_equal(first["candidates"], second["candidates"])
+        before = after
+
+
+# --- Plans -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env_id", ["Klondike-Draw1-v0", "Klondike-Draw3-v0"])
+def test_the_best_plan_turns_up_a_card_and_dead_ends_never_do(env_id: str) -> None:
+    """Rows play the plan marked best; nothing turns up after a dead end."""
+    envs = gym.make_vec(
+        env_id, 64, "vector_entry_point", actions="reach", autoreset_mode="Disabled"
+    )
+    found, rng = Candidates(PRESETS[env_id]), np.random.default_rng(0)
+    best = FEATURES.index("plan_best")
+    observations, infos = envs.reset(seed=3)
+    was_dead, plans, turned_up = np.zeros(64, dtype=np.bool_), 0, 0
+    waiting, face_down = np.zeros(64, dtype=np.int64), np.full(64, 21)
+    rows = np.arange(64)
+    for _ in range(300):
+        found.describe(observations, infos["action_mask"])
+        is_over = infos["action_mask"].all(axis=1)
+        assert (found.is_dead | is_over)[was_dead].all()
+        was_dead |= found.is_dead
+        marked = found.features[:, :, best] * (np.arange(MAX_CANDIDATES) < found.counts[:, None])
+        has_plan = marked.any(axis=1)
+        assert (marked.sum(axis=1) <= 1).all()
+        plans += int(has_plan.sum())
+        actions = draw(infos["action_mask"], rng)
+        actions[has_plan] = found.actions[rows, marked.argmax(axis=1)][has_plan]
+        observations, *_, infos = envs.step(np.where(is_over, 0, actions))
+        now = (observations["tableau"] == 53).sum(axis=(1, 2))
+        assert (now == face_down)[was_dead].all()
+        assert (now == face_down)[~has_plan].all()
+        waiting = np.where(has_plan & (now == face_down), waiting + 1, 0)
+        assert waiting.max() < 30
+        turned_up += int((face_down - now).sum())
+        face_down = now
+        assert not (infos["outcome"] == "won")[was_dead].any()
+    assert plans > 500
+    assert turned_up > 300
+    assert was_dead.sum() >= 8
+
+
+def test_plans_are_told_only_where_the_stock_is_free() -> None:
+    env = single("Klondike-Vegas-v0", "turn")
+    observation, _ = env.reset(seed=1)
+    assert observation["candidates"][:, : -len(PLAN_FEATURES)].any()
+    assert not observation["candidates"][:, -len(PLAN_FEATURES) :].any()
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
         (lambda: single(no_repeat=1), "no_repeat is True or False, not 1"),
+        (lambda: single(no_dead_ends=1), "no_dead_ends is True or False, not 1"),
         (lambda: single(stall_limit=0), "stall_limit is a whole number from 1 on or None"),
         (
             lambda: CandidatesEnv(gym.make("Klondike-Draw3-v0", observation="flat")),

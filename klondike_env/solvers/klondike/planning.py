@@ -303,6 +303,11 @@ def room_to_search(entries: int) -> tuple[Any, ...]:
     )
 
 
+def reach_terms(rules: KlondikeRules) -> np.ndarray:
+    """The rules record of the `reach` actions, as `next_action` takes it."""
+    return encode_rules(rules, "reach")
+
+
 _SEEN = ("tableau", "foundations", "waste", "stock", "redeals_left")
 
 
