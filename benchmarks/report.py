@@ -26,6 +26,11 @@ def _number(value: float | None, digits: int = 1) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
+def _mean(value: float, margin: float | None) -> str:
+    digits = 0 if abs(value) >= 1000 else 2
+    return _number(value, digits) + ("" if margin is None else f" ± {_number(margin, digits)}")
+
+
 def _rate(value: float | None) -> str:
     """Per second: three digits are enough to compare speeds."""
     if value is None:
@@ -59,7 +64,7 @@ OF_WINNABLE: Column = (
     ),
 )
 PLAY: tuple[Column, ...] = (
-    ("score", lambda agent: _number(agent.summary.mean_score, 2)),
+    ("score", lambda agent: _mean(agent.summary.mean_score, agent.summary.mean_score_margin)),
     ("cards", lambda agent: _number(agent.summary.mean_foundation_cards)),
     ("at limit\n%", lambda agent: _percent(agent.summary.truncated_share)),
     ("moves", lambda agent: _number(agent.summary.mean_moves)),
@@ -90,9 +95,9 @@ def print_tables(comparison: Comparison, console: Console) -> None:
     confidence = f"{100 * comparison.config.confidence:g} %"
     console.print(
         "Every deal counts: games stuck, at the step limit or given up are losses. Interval: "
-        f"Wilson, {confidence}. Against first: difference in win rate on the same deals, in "
-        "points, with p of the exact McNemar test, two-sided. Score, cards (on the foundations) "
-        "and moves are means; speed is that of one process."
+        f"Wilson, {confidence}; of the score: Student's. Against first: difference in win rate on "
+        "the same deals, in points, with p of the exact McNemar test, two-sided. Score, cards (on "
+        "the foundations) and moves are means; speed is that of one process."
         + (
             _OF_WINNABLE_NOTE
             if any(row.winnable is not None for row in comparison.environments)

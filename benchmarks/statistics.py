@@ -18,7 +18,11 @@ from klondike_env.evaluation import Evaluation, GameRecord
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """One agent's games. Rates and intervals are fractions of all games; None: no such game."""
+    """One agent's games. Rates and intervals are fractions of all games; None: no such game.
+
+    ``mean_score_margin`` is half the width of Student's interval around the mean score; None for
+    one game.
+    """
 
     games: int
     wins: int
@@ -26,6 +30,7 @@ class Summary:
     win_rate_low: float
     win_rate_high: float
     mean_score: float
+    mean_score_margin: float | None
     mean_foundation_cards: float
     truncated_share: float
     mean_moves: float
@@ -59,6 +64,10 @@ def summarize(records: Sequence[GameRecord], confidence: float = 0.95) -> Summar
     low, high = result.interval
     seconds = float(sum(record.seconds for record in records))
     steps = sum(record.steps for record in records)
+    margin = None
+    if result.games > 1:
+        error = float(stats.sem([record.score for record in records]))
+        margin = float(stats.t.ppf((1 + confidence) / 2, result.games - 1)) * error
     return Summary(
         games=result.games,
         wins=result.wins,
@@ -66,6 +75,7 @@ def summarize(records: Sequence[GameRecord], confidence: float = 0.95) -> Summar
         win_rate_low=low,
         win_rate_high=high,
         mean_score=result.mean_score,
+        mean_score_margin=margin,
         mean_foundation_cards=result.mean_foundation_cards,
         truncated_share=result.truncated_rate,
         mean_moves=result.mean_steps,

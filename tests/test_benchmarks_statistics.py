@@ -48,6 +48,13 @@ def test_scores_cards_and_speed() -> None:
     assert summary.median_seconds == 0.5
 
 
+def test_the_interval_of_the_mean_score_is_students() -> None:
+    summary = summarize([game(n, "stuck", 30, score, 0) for n, score in enumerate((-52, 0, 52))])
+    # t of 2 degrees of freedom at 97.5 % is 4.303; the standard error is 52 / sqrt(3).
+    assert summary.mean_score_margin == pytest.approx(4.3027 * 52 / 3**0.5, rel=1e-4)
+    assert summarize([game(0, "won", 30, 208, 52)]).mean_score_margin is None
+
+
 def test_mcnemar_against_a_table_worked_by_hand() -> None:
     # 9 deals only the other agent won, 1 only the first: p = 2 (C(10,0) + C(10,1)) / 2^10.
     pairing = pair(
