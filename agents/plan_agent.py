@@ -76,19 +76,20 @@ def weights_name(kind: str, rules: KlondikeRules) -> str:
 
 
 def load_weights(kind: str, rules: KlondikeRules) -> np.ndarray:
-    """Trained weights, float64[F].
+    """Trained weights, float64[F]; a feature that is younger than the training weighs nothing.
 
     Args:
         kind: `planner` or `rollout`.
         rules: of the game.
 
     Raises:
-        ValueError: the file does not name exactly the present features, in order.
+        ValueError: the file names a feature that there is not.
     """
     path = WEIGHTS / f"{weights_name(kind, rules)}.json"
     weights = json.loads(path.read_text(encoding="utf-8"))["weights"]
-    if tuple(weights) != FEATURES:
-        changed = sorted(set(weights) ^ set(FEATURES))
-        what = ", ".join(changed) if changed else "their order"
-        raise ValueError(f"{path.name} was trained on other features ({what}): train it again")
-    return np.array(list(weights.values()))
+    unknown = [name for name in weights if name not in FEATURES]
+    if unknown:
+        raise ValueError(
+            f"{path.name} was trained on other features ({', '.join(unknown)}): train it again"
+        )
+    return np.array([weights.get(name, 0.0) for name in FEATURES])

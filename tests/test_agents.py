@@ -307,7 +307,10 @@ class TestWeights:
         for file in files:
             record = json.loads(file.read_text(encoding="utf-8"))
             is_guide = file.stem in guides
-            assert tuple(record["weights"]) == (FEATURES if is_guide else PLAN_FEATURES)
+            if is_guide:
+                assert tuple(record["weights"]) == FEATURES
+            else:  # features younger than a training have no weight in its file
+                assert set(record["weights"]) <= set(PLAN_FEATURES)
             module = "train_guide" if is_guide else "train_planner"
             assert record["validation"]["suite"] == "validation"
             assert record["command"].startswith(f"python -m agents.{module} --env ")

@@ -14,10 +14,12 @@ from klondike_env.compiled import entry_point, inlined, lowest_bit, popcount
 from klondike_env.games.klondike.layout import SUITS
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike.compact import (
+    ALL,
     BACK,
     BELOW,
     DRAW,
     DRAW_UP,
+    EVEN,
     FOUR,
     KINGS,
     NIBBLE,
@@ -101,6 +103,26 @@ class FeatureIndex(NamedTuple):
     up_lowest: int
     up_spread: int
     twin_hosted: int  # cards whose twin, of their rank and colour, is face up as they are
+    last_host: int  # piles with one host left, the other one up
+    hosts_unseen: int  # piles with both hosts unseen
+    hosts_stock: int  # piles with both hosts in the stock
+    open_pairs: int  # ranks and colours with a card that nothing lies on
+    next_up_in_sight: int  # next cards of the foundations, by where they are
+    next_up_stock: int
+    next_up_unseen: int
+    unseen_lands: int  # share of the unseen cards that could go to the tableau
+    unseen_up: int  # ... to their foundations
+    unseen_plays: int  # ... to either
+    unseen_hosted: int  # unseen cards that could go on a card that nothing lies on: count
+    # What the plan spends: stock cards on the tableau, and cards put up.
+    drawn_rank: int
+    drawn_kings: int
+    drawn_for_unseen: int  # unseen cards that could go on the stock cards
+    drawn_for_piles: int  # ends of runs on face-down cards that could
+    drawn_for_depth: int  # the face-down cards under these
+    upped_for_unseen: int  # unseen cards that could have gone on the cards put up
+    upped_for_stock: int
+    host_spent_stock: int  # the twin of the card that the pile hands over waits in the stock
     # A second plan, from the position after it.
     next_none: int
     next_value: int
@@ -166,7 +188,67 @@ def _depth(state, deal, cards):
 
 
 @inlined
-def _describe_position(state, deal, every, row):
+def _put_up_cards(state):
+    cards = ZERO
+    for s in range(SUITS):
+        cards |= BELOW[U(ROW * s) + ((state.up >> U(4 * s)) & NIBBLE)]
+    return cards
+
+
+@inlined
+def _guests(cards):
+    """The cards that can go on some cards."""
+    return (cards | twins(cards)) >> FOUR
+
+
+@inlined
+def _both(cards):
+    """Those whose twins are among them as well."""
+    return cards & twins(cards)
+
+
+@inlined
+def _describe_unseen(state, before, plan, deal, found, land, opened, turnable, row):
+    """The features of the position after a plan that count unseen cards or what the plan spends."""
+    stock = state.stock
+    unseen = ALL & ~(state.face_up | stock | found)
+    share = 1.0 / max(np.float64(popcount(unseen)), 1.0)
+    left = state.face_up | stock | unseen
+    alone = left & ~twins(left)
+    row[F.last_host] = np.float64(popcount(turnable & _guests(alone))) / 2
+    row[F.hosts_unseen] = np.float64(popcount(turnable & _guests(_both(unseen)))) / 3
+    row[F.hosts_stock] = np.float64(popcount(turnable & _guests(_both(stock)))) / 3
+    row[F.open_pairs] = np.float64(popcount(opened & EVEN)) / 6
+    row[F.next_up_in_sight] = np.float64(popcount(state.next_up & state.face_up)) / 3
+    row[F.next_up_stock] = np.float64(popcount(state.next_up & stock)) / 3
+    row[F.next_up_unseen] = np.float64(popcount(state.next_up & unseen)) / 3
+    row[F.unseen_lands] = np.float64(popcount(unseen & land)) * share
+    row[F.unseen_up] = np.float64(popcount(unseen & state.next_up)) * share
+    row[F.unseen_plays] = np.float64(popcount(unseen & (land | state.next_up))) * share
+    row[F.unseen_hosted] = np.float64(popcount(unseen & (opened >> FOUR))) / 4
+
+    drawn = before.stock & ~stock & state.face_up
+    cards, ranks = drawn, 0
+    while cards != ZERO:
+        card = lowest(cards)
+        cards ^= card
+        ranks += np.int64(lowest_bit(card) >> U(2))
+    row[F.drawn_rank] = ranks / 12
+    row[F.drawn_kings] = np.float64(popcount(drawn & KINGS))
+    guests = _guests(drawn)
+    row[F.drawn_for_unseen] = np.float64(popcount(guests & unseen)) / 2
+    row[F.drawn_for_piles] = np.float64(popcount(guests & turnable)) / 2
+    depth, _ = _depth(state, deal, guests & turnable)
+    row[F.drawn_for_depth] = depth / 6
+    guests = _guests(found & ~_put_up_cards(before))
+    row[F.upped_for_unseen] = np.float64(popcount(guests & unseen)) / 2
+    row[F.upped_for_stock] = np.float64(popcount(guests & stock)) / 2
+    if np.int64(plan.down) > 0 and np.int64(plan.kind) != UP:
+        row[F.host_spent_stock] = np.float64(popcount(twins(plan.card) & stock))
+
+
+@inlined
+def _describe_position(state, before, plan, deal, every, row):
     """The features of the position after a plan."""
     opened = open_cards(state)
     num_spaces = spaces(state)
@@ -176,9 +258,7 @@ def _describe_position(state, deal, every, row):
     turnable = state.in_place & ~state.first
     known_ups = state.face_up & opened & state.next_up
     stock, talon = state.stock, state.talon
-    found = ZERO
-    for s in range(SUITS):
-        found |= BELOW[U(ROW * s) + ((state.up >> U(4 * s)) & NIBBLE)]
+    found = _put_up_cards(state)
 
     row[F.spaces] = np.float64(num_spaces)
     waiting = popcount(KINGS & (turnable | stock))
@@ -247,6 +327,7 @@ def _describe_position(state, deal, every, row):
     row[F.up_spread] = (high - low) / 4
     both = state.face_up & twins(state.face_up)
     row[F.twin_hosted] = np.float64(popcount(both)) / 8
+    _describe_unseen(state, before, plan, deal, found, land, opened, turnable, row)
 
 
 @inlined
@@ -298,7 +379,7 @@ def describe_plans(count, deals, every, is_free, work, after, second, features):
             play_blind(after[0], deal, plan)
         else:
             play(after[0], deal, every, np.int64(plan.kind), plan.card)
-        _describe_position(after[0], deal, every, row)
+        _describe_position(after[0], states[0], plan, deal, every, row)
         if not is_free:
             redeals = states[0].redeals_left - after[0].redeals_left
             row[F.uses_redeal] = np.float64(redeals)
