@@ -108,6 +108,8 @@ def _interpreted(function: Function) -> Function:
 def _with_attributes(arg: Any) -> Any:
     if isinstance(arg, np.ndarray) and arg.dtype.names:
         return arg.view(np.recarray)
+    if type(arg) is tuple:  # a named one holds numbers alone
+        return tuple([_with_attributes(item) for item in arg])
     return arg
 
 

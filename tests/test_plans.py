@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -33,6 +37,15 @@ from tests.brute_force import DOWN, moves, read
 from tests.endgames import endgame
 from tests.test_laws import make, play_on
 
+ROOT = Path(__file__).parents[1]
+PLAY_ONE = """
+import agents, klondike_env
+from klondike_env.games.klondike.rules import PRESETS
+for name in ("plan", "ppo"):
+    agent = agents.make_agent(name, PRESETS["Klondike-Draw1-v0"])
+    played = klondike_env.evaluate(agent, "Klondike-Draw1-v0", [0]).records[0]
+    print(name, played.outcome, played.steps)
+"""
 ENDGAMES = 100
 MOST_STATES = 1_500
 
@@ -125,6 +138,22 @@ def test_a_position_has_the_key_that_was_worked_out_before_it_was_made(
                 node = int(links["parent"][node])
     # Reveals end plans, so they lead to no position on the way of one.
     assert kinds >= {UP, VACATE, DRAW_UP, DRAW} | ({BACK} if rules.foundation_to_tableau else set())
+
+
+def test_plans_are_the_same_without_the_compiler() -> None:
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", PLAY_ONE],
+            cwd=ROOT,
+            env={**os.environ, "NUMBA_DISABLE_JIT": disabled},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for disabled in ("0", "1")
+    }
+    assert len(printed) == 1
+    assert [line.split()[0] for line in printed.pop().splitlines()] == ["plan", "ppo"]
 
 
 @pytest.mark.parametrize(
