@@ -7,9 +7,8 @@ drops those that do worst. `search-fast` is the same with fewer worlds.
 The settings come from the outcomes of every plan in many worlds, at decisions of training deals,
 and from games on the suite `validation`. A point of the prior's score is worth little: several
 times more, and the search hardly leaves the prior. Dropping plans by paired differences instead of
-by halves showed no gain. Mixing in what the solver says of a world (`verdict_share`) did not tell
-from chance on 1,000 deals of draw 1: a quarter +0.8 +-1.2 points, a half +0.5 +-1.5, with 48 worlds
-and 8 plans; the solver's word alone, from 96 worlds, -1.4 +-1.9.
+by halves showed no gain. Mixing in what the solver says of a world (`verdict_share` a quarter or a
+half) made no difference that 1,000 deals of draw 1 could tell from chance.
 """
 
 from __future__ import annotations
