@@ -19,14 +19,17 @@ import numpy as np
 
 from agents import features, guide
 from agents.plan_agent import check_free
-from klondike_env.cards import FACE_DOWN
 from klondike_env.compiled import entry_point, lowest_bit
 from klondike_env.games.klondike.rules import KlondikeRules
 from klondike_env.solvers.klondike import choice
 from klondike_env.solvers.klondike.choice import describe_plans, room
-from klondike_env.solvers.klondike.compact import CARD, ZERO, U, every_table, read_game
+from klondike_env.solvers.klondike.compact import CARD, ZERO, every_table, read_game
 from klondike_env.solvers.klondike.lines import next_action
-from klondike_env.solvers.klondike.planning import reach_terms, read_observation
+from klondike_env.solvers.klondike.planning import (
+    has_unseen_stock,
+    reach_terms,
+    read_observation,
+)
 from klondike_env.solvers.klondike.plans import NO_NODE, find_plans
 from klondike_env.solvers.klondike.worlds import room_for_worlds
 
@@ -101,10 +104,7 @@ def add_plans(  # type: ignore[no-untyped-def]
         if counts[b] == 0:
             continue
         read_observation(tableau[b], foundations[b], waste[b], stock[b], redeals_left[b, 0], game)
-        unseen = 0
-        for k in range(np.int64(game.talon_size)):
-            unseen += np.int64(game.talon[U(k)]) == FACE_DOWN
-        if unseen:
+        if has_unseen_stock(game):
             continue
         states[0], deals[0] = states[1], deals[1]
         read_game(game, terms, states[0], deals[0])

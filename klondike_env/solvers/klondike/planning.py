@@ -132,7 +132,8 @@ def _search_exactly(state, deals, every, exact, row):
 
 
 @inlined
-def _has_unseen_stock(game):
+def has_unseen_stock(game):
+    """Whether some card of the stock has not come up yet."""
     unseen = 0
     for k in range(np.int64(game.talon_size)):
         unseen += np.int64(game.talon[k]) == FACE_DOWN
@@ -186,7 +187,7 @@ def prepare(
             if ups == ZERO:
                 row.stage = GIVEN_UP
             continue
-        if _has_unseen_stock(game):
+        if has_unseen_stock(game):
             row.stage = THINKING
             if looks_first:
                 row.kinds[0], row.length, row.played = LOOK, 1, 0
