@@ -32,6 +32,18 @@ def entry_point(function: Function) -> Function:
     return _compile(function, nogil=True)
 
 
+def specialised(function: Function, *args: Any) -> Function:
+    """An entry point for arguments of just the types and array layouts of these.
+
+    It skips the look-up of the compiled form, which takes Numba most of a call's fixed time: a
+    microsecond for fifteen arguments. Other arguments are not noticed, so callers see to them.
+    """
+    if numba.config.DISABLE_JIT:
+        return function
+    compiled: Any = function
+    return cast(Function, compiled.compile(tuple([compiled.typeof_pyval(arg) for arg in args])))
+
+
 def inlined(function: Function) -> Function:
     """Compile a helper that only compiled functions call: inlined where it is called.
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import numpy as np
 
 from klondike_env.checks import whole_from
-from klondike_env.compiled import entry_point, inlined, load_word
+from klondike_env.compiled import entry_point, inlined, load_word, specialised
 from klondike_env.deals import GAMMA, advance_stream, mix
 from klondike_env.threads import share_rows
 
+_INT8, _INT64 = np.dtype(np.int8), np.dtype(np.int64)
 _HALF = np.uint64(32)
 _LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONES = np.uint64(0x0101010101010101)
@@ -57,6 +61,23 @@ def _sample(masks, draw, first_row, last_row, actions):  # type: ignore[no-untyp
     return -1
 
 
+def _plain(masks: Any) -> np.ndarray:
+    """Masks in the only form that the kernel takes."""
+    if not isinstance(masks, np.ndarray):
+        raise ValueError(f"masks are an array of int8 or bool [B, A], not {type(masks).__name__}")
+    if masks.ndim != 2 or masks.dtype.char not in "?b":
+        raise ValueError(f"masks are int8 or bool of shape [B, A], not {masks.dtype} {masks.shape}")
+    missing = max(0, 8 - masks.shape[1])  # the kernel reads eight at a time
+    return np.pad(masks, ((0, 0), (0, missing))).astype(np.int8, order="C")
+
+
+@functools.cache
+def _sampler() -> Any:
+    """`_sample` for the only form of arguments that it gets."""
+    masks, actions = np.ones((1, 8), dtype=_INT8), np.empty(1, dtype=_INT64)
+    return specialised(_sample, masks, 0.0, 0, 1, actions)
+
+
 def sample_actions(masks: np.ndarray, rng: np.random.Generator, num_threads: int = 1) -> np.ndarray:
     """Draw a uniformly random legal action for each row.
 
@@ -75,22 +96,21 @@ def sample_actions(masks: np.ndarray, rng: np.random.Generator, num_threads: int
     """
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng is a numpy.random.Generator, not {type(rng).__name__}")
-    if not isinstance(masks, np.ndarray):
-        raise ValueError(f"masks are an array of int8 or bool [B, A], not {type(masks).__name__}")
-    if masks.ndim != 2 or masks.dtype.char not in "?b":
-        raise ValueError(f"masks are int8 or bool of shape [B, A], not {masks.dtype} {masks.shape}")
-    if not (masks.dtype.char == "b" and masks.flags.carray):
-        # A plain copy: other forms of array would have the kernel compiled anew.
-        masks = np.array(masks, dtype=np.int8, order="C")
-    if masks.shape[1] < 8:  # fewer than the kernel reads at a time
-        masks = np.pad(masks, ((0, 0), (0, 8 - masks.shape[1])))
-    rows, draw = len(masks), rng.random()
-    actions = np.empty(rows, dtype=np.int64)
+    if not (
+        type(masks) is np.ndarray
+        and masks.dtype is _INT8
+        and masks.ndim == 2
+        and masks.flags.carray
+        and masks.shape[1] >= 8
+    ):
+        masks = _plain(masks)
+    rows, draw, sample = len(masks), rng.random(), _sampler()
+    actions = np.empty(rows, _INT64)
     if num_threads == 1:
-        no_action = _sample(masks, draw, 0, rows, actions)
+        no_action = sample(masks, draw, 0, rows, actions)
     else:
         no_action = share_rows(
-            lambda first, last: _sample(masks, draw, first, last, actions),
+            lambda first, last: sample(masks, draw, first, last, actions),
             rows,
             whole_from("num_threads", num_threads, 1),
         )

@@ -24,6 +24,7 @@ START_OPTIONS = ("deal", "deck", "position")
 
 Observation = dict[str, np.ndarray] | np.ndarray
 
+_INT8, _INT16 = np.dtype(np.int8), np.dtype(np.int16)
 _OUTCOME_TEXTS = np.array(OUTCOMES, dtype=object)
 
 
@@ -153,36 +154,40 @@ class Setup:
 
 
 class Views:
-    """Makes the arrays that a kernel fills with observations, and the observation made of them."""
+    """Makes what a kernel fills, fresh each time, so that nothing handed out ever changes.
+
+    Small batches are mostly this: shapes and types are prepared, which halves the time it takes.
+    """
 
     def __init__(self, setup: Setup, num_envs: int) -> None:
         fields = setup.game.observation_fields(setup.rules)
-        self.arrays: list[tuple[tuple[int, ...], np.dtype[Any]]]
-        if setup.observation == "flat":
-            self.names: list[str] = []
-            size = sum(math.prod(field.shape) for field in fields)
-            self.arrays = [((num_envs, size), np.dtype(np.int16))]
-        else:
-            self.names = [field.name for field in fields]
-            self.arrays = [((num_envs, *field.shape), np.dtype(field.dtype)) for field in fields]
-        self.mask_shape = (num_envs, setup.num_actions)
+        self._is_flat = setup.observation == "flat"
+        self._flat_shape = (num_envs, sum(math.prod(field.shape) for field in fields))
+        self._fields = [
+            (field.name, (num_envs, *field.shape), np.dtype(field.dtype)) for field in fields
+        ]
+        self._mask_shape = (num_envs, setup.num_actions)
 
-    def new(self) -> tuple[np.ndarray, ...]:
-        """Fresh arrays, so that nothing handed out ever changes."""
-        return tuple([np.empty(shape, dtype) for shape, dtype in self.arrays])
+    def new(self) -> tuple[Observation, tuple[np.ndarray, ...], np.ndarray]:
+        """An observation [N, ...], its arrays as the kernels take them, and masks."""
+        masks = self.new_masks()
+        if self._is_flat:
+            array = np.empty(self._flat_shape, _INT16)
+            return array, (array,), masks
+        observation = {name: np.empty(shape, dtype) for name, shape, dtype in self._fields}
+        return observation, tuple(observation.values()), masks
 
-    def batch(self, views: tuple[np.ndarray, ...]) -> Observation:
-        """The observation [N, ...] of filled arrays."""
-        if self.names:
-            return dict(zip(self.names, views, strict=True))
-        return views[0]
+    def new_masks(self) -> np.ndarray:
+        """Legal actions, int8[N, actions]."""
+        return np.empty(self._mask_shape, _INT8)
 
-    def single(self, views: tuple[np.ndarray, ...]) -> Observation:
-        """The observation of the only environment."""
-        if self.names:
-            return {name: view[0] for name, view in zip(self.names, views, strict=True)}
-        row: np.ndarray = views[0][0]
-        return row
+
+def single(observation: Observation) -> Observation:
+    """The first row of an observation [N, ...]."""
+    if isinstance(observation, dict):
+        return {name: array[0] for name, array in observation.items()}
+    row: np.ndarray = observation[0]
+    return row
 
 
 def outcome_texts(codes: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from klondike_env.envs.setup import (
     Setup,
     Views,
     seed_number,
+    single,
     start_games,
     start_option,
 )
@@ -120,8 +121,7 @@ class SolitaireEnv(Rendered, gym.Env[Any, Any]):
         except OverflowError:
             self._action[0] = -1
         self._remember_frame()
-        views = self._views.new()
-        mask = np.empty(self._views.mask_shape, dtype=np.int8)
+        observation, views, mask = self._views.new()
         illegal = self.game.kernels.step(
             self._state,
             self._action,
@@ -141,18 +141,17 @@ class SolitaireEnv(Rendered, gym.Env[Any, Any]):
         terminated = self._terminated.item()
         self._is_running = not terminated
         self._show_frame()
-        return self._views.single(views), self._reward.item(), terminated, False, self._info(mask)
+        return single(observation), self._reward.item(), terminated, False, self._info(mask)
 
     def observe(self) -> tuple[Observation, dict[str, Any]]:
         """Observation and info of the present state, as `reset` returns them."""
-        views = self._views.new()
-        mask = np.empty(self._views.mask_shape, dtype=np.int8)
+        observation, views, mask = self._views.new()
         self.game.kernels.observe(self._state, views, mask, self._facts)
-        return self._views.single(views), self._info(mask)
+        return single(observation), self._info(mask)
 
     def action_masks(self) -> np.ndarray:
         """The legal actions, bool[actions]; all true once the game has ended."""
-        mask = np.empty(self._views.mask_shape, dtype=np.int8)
+        mask = self._views.new_masks()
         self.game.kernels.write_masks(self._state, mask)
         legal: np.ndarray = mask[0].view(np.bool_)
         return legal

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -11,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from klondike_env.checks import whole_from
+from klondike_env.compiled import specialised
 from klondike_env.deals import stream_of_seed, streams_of_seed
 from klondike_env.envs.rendered import Rendered
 from klondike_env.envs.setup import (
@@ -27,6 +29,7 @@ from klondike_env.games.base import Game, IllegalMoveError
 from klondike_env.threads import share_rows
 
 MAX_STEP_LIMIT = 2**31 - 1  # a state counts its steps in 32 bits
+_BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 INFO_KEYS = ("action_mask", "deal", "score", "foundation_cards", "outcome")
 
 
@@ -91,17 +94,36 @@ class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
         self._state = setup.new_states(self.num_envs)
         self.step_limit = limit or None
         self._step_options = (
+            self._rules,
             limit,
             self.autoreset_mode == AutoresetMode.NEXT_STEP,
             setup.reward_code,
+            setup.illegal == "raise",
+            0,
+            num_envs,
         )
-        self._is_strict = setup.illegal == "raise"
         self._resets_in_same_step = self.autoreset_mode == AutoresetMode.SAME_STEP
         self._num_threads = min(num_threads, num_envs)
         self._is_seeded = False
         self._is_started = False
+        self._row_shape = (num_envs,)
         self._everyone = np.ones(self.num_envs, dtype=np.bool_)
         self._everyone.flags.writeable = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles keep: all but machine code."""
+        return {name: value for name, value in self.__dict__.items() if name != "_step_kernel"}
+
+    @functools.cached_property
+    def _step_kernel(self) -> Callable[..., int]:
+        """The kernel `step` for arguments of the types that `step` gives it."""
+        count = self.num_envs
+        _, views, masks = self._views.new()
+        flags, actions = np.ones(count, _BOOL), np.zeros(count, _INT64)
+        facts = np.zeros((4, count), _INT64)
+        outputs = (views, masks, np.zeros(count), flags, flags, facts)
+        step = self.game.kernels.step
+        return specialised(step, self._state, actions, *self._step_options, *outputs)
 
     @property
     def rules(self) -> Any:
@@ -207,55 +229,60 @@ class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
         if not self._is_started:
             raise gym.error.ResetNeeded("no game is running: call reset() first")
         actions = self._check_actions(actions)
-        views = self._views.new()
-        masks = np.empty(self._views.mask_shape, dtype=np.int8)
-        rewards = np.empty(self.num_envs)
-        terminated = np.empty(self.num_envs, dtype=np.bool_)
-        truncated = np.empty(self.num_envs, dtype=np.bool_)
-        facts = np.empty((4, self.num_envs), dtype=np.int64)
-        self._remember_frame()
-        self._step_rows(actions, views, masks, rewards, terminated, truncated, facts)
-        final: dict[str, Any] = {}
+        count = self.num_envs
+        observation, views, masks = self._views.new()
+        rewards = np.empty(count)
+        terminated, truncated = np.empty(count, _BOOL), np.empty(count, _BOOL)
+        facts = np.empty((4, count), _INT64)
+        outputs = (views, masks, rewards, terminated, truncated, facts)
+        if self.render_mode is not None:
+            self._remember_frame()
+        if self._num_threads == 1:
+            illegal = self._step_kernel(self._state, actions, *self._step_options, *outputs)
+        else:
+            illegal = self._step_in_threads(actions, outputs)
+        if illegal >= 0:
+            self._refuse(illegal, actions)
         if self._resets_in_same_step and (ended := terminated | truncated).any():
-            final = self._final_infos(ended, views, masks, facts)
+            final = self._final_infos(ended, observation, masks, facts)
             start_games(self.setup, self._rules, self._state, np.flatnonzero(ended), "", ())
             self.game.kernels.observe(self._state, views, masks, facts)
-        infos = self._infos(masks, facts)
-        infos.update(final)
-        self._show_frame()
-        return self._views.batch(views), rewards, terminated, truncated, infos
+            infos = {**self._infos(masks, facts), **final}
+        else:
+            infos = self._infos(masks, facts)
+        if self.render_mode is not None:
+            self._show_frame()
+        return observation, rewards, terminated, truncated, infos
 
     def _check_actions(self, actions: Any) -> np.ndarray:
+        if (
+            type(actions) is np.ndarray
+            and actions.dtype is _INT64
+            and actions.shape == self._row_shape
+            and actions.flags.carray
+        ):
+            return actions
         array = _as_array(actions)
-        if array.dtype.kind not in "iu" or array.shape != (self.num_envs,):
+        if array.dtype.kind not in "iu" or array.shape != self._row_shape:
             raise IllegalMoveError(
                 f"actions are {self.num_envs} whole numbers in one row, not of type {array.dtype}"
                 f" and shape {array.shape}"
             )
-        if array.dtype == np.int64 and array.flags.carray:
-            return array
         # A plain copy: read-only or strided arrays would have the kernel compiled anew.
         return np.array(array, dtype=np.int64)
 
-    def _step_rows(self, actions: np.ndarray, *arrays: Any) -> None:
-        kernels, count, num_threads = self.game.kernels, self.num_envs, self._num_threads
-        shared = (self._state, actions, self._rules, *self._step_options)
-        if num_threads == 1:
-            illegal = kernels.step(*shared, self._is_strict, 0, count, *arrays)
-        else:
-            illegal = -1
-            if self._is_strict:  # before any thread moves anything; too short to be shared
-                illegal = kernels.find_illegal(
-                    self._state, actions, self.setup.num_actions, 0, count
-                )
-            if illegal < 0:
-                share_rows(
-                    lambda first, last: kernels.step(*shared, False, first, last, *arrays),
-                    count,
-                    num_threads,
-                )
-        if illegal >= 0:
-            self._refuse(illegal, actions)
+    def _step_in_threads(self, actions: np.ndarray, outputs: tuple[Any, ...]) -> int:
+        kernels, state, count = self.game.kernels, self._state, self.num_envs
+        *options, is_strict, _, _ = self._step_options
+        if is_strict:  # before any thread moves anything; too short to be shared
+            illegal = kernels.find_illegal(state, actions, self.setup.num_actions, 0, count)
+            if illegal >= 0:
+                return illegal
+
+        def step(first: int, last: int) -> int:
+            return self._step_kernel(state, actions, *options, False, first, last, *outputs)
+
+        return share_rows(step, count, self._num_threads)
 
     def _refuse(self, row: int, actions: np.ndarray) -> None:
         why = self.game.explain_illegal(
@@ -264,11 +291,10 @@ class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
         raise IllegalMoveError(f"row {row}: {why}")
 
     def _observe(self) -> tuple[Observation, dict[str, Any]]:
-        views = self._views.new()
-        masks = np.empty(self._views.mask_shape, dtype=np.int8)
-        facts = np.empty((4, self.num_envs), dtype=np.int64)
+        observation, views, masks = self._views.new()
+        facts = np.empty((4, self.num_envs), _INT64)
         self.game.kernels.observe(self._state, views, masks, facts)
-        return self._views.batch(views), self._infos(masks, facts)
+        return observation, self._infos(masks, facts)
 
     def _infos(self, masks: np.ndarray, facts: np.ndarray) -> dict[str, Any]:
         everyone = self._everyone
@@ -286,10 +312,9 @@ class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
         }
 
     def _final_infos(
-        self, ended: np.ndarray, views: tuple[np.ndarray, ...], masks: np.ndarray, facts: np.ndarray
+        self, ended: np.ndarray, observation: Observation, masks: np.ndarray, facts: np.ndarray
     ) -> dict[str, Any]:
         """`final_obs` and `final_info` of the rows that ended, in the form Gymnasium gives them."""
-        observation = self._views.batch(views)
         final_obs = np.full(self.num_envs, None, dtype=object)
         for row in np.flatnonzero(ended):
             if isinstance(observation, dict):
@@ -316,7 +341,7 @@ class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
 
     def action_masks(self) -> np.ndarray:
         """The legal actions, bool[N, actions]; all true in rows that have ended."""
-        masks = np.empty(self._views.mask_shape, dtype=np.int8)
+        masks = self._views.new_masks()
         self.game.kernels.write_masks(self._state, masks)
         return masks.view(np.bool_)
 
