@@ -67,8 +67,9 @@ def _plain(masks: Any) -> np.ndarray:
         raise ValueError(f"masks are an array of int8 or bool [B, A], not {type(masks).__name__}")
     if masks.ndim != 2 or masks.dtype.char not in "?b":
         raise ValueError(f"masks are int8 or bool of shape [B, A], not {masks.dtype} {masks.shape}")
-    missing = max(0, 8 - masks.shape[1])  # the kernel reads eight at a time
-    return np.pad(masks, ((0, 0), (0, missing))).astype(np.int8, order="C")
+    masks = np.array(masks, dtype=_INT8, order="C")
+    missing = 8 - masks.shape[1]  # of the eight that the kernel reads at a time
+    return np.pad(masks, ((0, 0), (0, missing))) if missing > 0 else masks
 
 
 @functools.cache

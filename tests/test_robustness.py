@@ -127,7 +127,8 @@ def test_actions_of_any_layout_are_read_in_order() -> None:
     fixed.flags.writeable = False
     envs = make_vec()
     envs.reset(seed=1)
-    for actions in (wide[:, 1], fixed, wide[:, 1].astype(">i8")):
+    odd = (wide[:, 1].astype(">i8"), np.ma.array(fixed), pickle.loads(pickle.dumps(fixed)))
+    for actions in (wide[:, 1], fixed, *odd):
         with pytest.raises(IllegalMoveError, match=r"^row 3: redeal is illegal"):
             envs.step(actions)
     with pytest.raises(IllegalMoveError, match=r"^row 0: redeal is illegal"):

@@ -387,15 +387,22 @@ class TestSampleActions:
             statistic = ((counts[mask == 1] - expected) ** 2 / expected).sum()
             assert statistic <= k + 5 * np.sqrt(2 * k) + 1e-9
 
-    def test_takes_bool_int8_and_strided_masks_alike(self) -> None:
+    def test_takes_masks_of_any_type_and_layout_alike(self) -> None:
         masks = (np.random.default_rng(1).random((50, 87)) < 0.1).astype(np.int8)
         masks[:, 0] = 1
-        wide = np.repeat(masks, 2, axis=1)[:, ::2]
-        drawn = [
-            klondike_env.sample_actions(form, np.random.default_rng(5)).tolist()
-            for form in (masks, masks.astype(bool), wide)
+        fixed = masks.copy()
+        fixed.flags.writeable = False
+        forms = [
+            masks,
+            masks.astype(bool),
+            np.repeat(masks, 2, axis=1)[:, ::2],
+            np.asfortranarray(masks),
+            np.ma.array(masks),
+            pickle.loads(pickle.dumps(masks)),
+            fixed,
         ]
-        assert drawn[0] == drawn[1] == drawn[2]
+        drawn = [klondike_env.sample_actions(form, np.random.default_rng(5)) for form in forms]
+        assert (np.array(drawn) == drawn[0]).all()
 
     def test_draws_the_same_in_any_number_of_threads(self) -> None:
         for rows, size in ((0, 87), (1, 87), (5, 3), (1000, 87), (1000, 269)):

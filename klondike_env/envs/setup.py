@@ -192,7 +192,7 @@ def single(observation: Observation) -> Observation:
 
 def outcome_texts(codes: np.ndarray) -> np.ndarray:
     """Outcome codes int64[N] -> texts, object[N]."""
-    texts: np.ndarray = _OUTCOME_TEXTS.take(codes)
+    texts: np.ndarray = _OUTCOME_TEXTS[codes]
     return texts
 
 

@@ -279,10 +279,12 @@ class SolitaireVectorEnv(Rendered, gym.vector.VectorEnv[Any, Any, Any]):
             if illegal >= 0:
                 return illegal
 
-        def step(first: int, last: int) -> int:
-            return self._step_kernel(state, actions, *options, False, first, last, *outputs)
-
-        return share_rows(step, count, self._num_threads)
+        step = self._step_kernel
+        return share_rows(
+            lambda first, last: step(state, actions, *options, False, first, last, *outputs),
+            count,
+            self._num_threads,
+        )
 
     def _refuse(self, row: int, actions: np.ndarray) -> None:
         why = self.game.explain_illegal(
