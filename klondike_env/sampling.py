@@ -97,13 +97,8 @@ def sample_actions(masks: np.ndarray, rng: np.random.Generator, num_threads: int
     """
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng is a numpy.random.Generator, not {type(rng).__name__}")
-    if not (
-        type(masks) is np.ndarray
-        and masks.dtype is _INT8
-        and masks.ndim == 2
-        and masks.flags.carray
-        and masks.shape[1] >= 8
-    ):
+    is_plain = type(masks) is np.ndarray and masks.dtype is _INT8 and masks.flags.carray
+    if not (is_plain and masks.ndim == 2 and masks.shape[1] >= 8):
         masks = _plain(masks)
     rows, draw, sample = len(masks), rng.random(), _sampler()
     actions = np.empty(rows, _INT64)

@@ -174,7 +174,9 @@ class Views:
         if self._is_flat:
             array = np.empty(self._flat_shape, _INT16)
             return array, (array,), masks
-        observation = {name: np.empty(shape, dtype) for name, shape, dtype in self._fields}
+        observation: dict[str, np.ndarray] = {}
+        for name, shape, dtype in self._fields:
+            observation[name] = np.empty(shape, dtype)
         return observation, tuple(observation.values()), masks
 
     def new_masks(self) -> np.ndarray:
