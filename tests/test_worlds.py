@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 import klondike_env
 from agents import make_agent
-from agents.search import DEFAULT, Search
+from agents.search import DEFAULT, Fast, Search
 from klondike_env import KlondikeRules, determinize
 from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.rules import PRESETS
@@ -129,6 +129,23 @@ def test_in_a_group_of_worlds_every_card_lies_once_in_every_place() -> None:
         for place in orders.T:
             assert len(np.unique(place)) == hidden
     assert not np.array_equal(cards[0], cards[1])
+
+
+def test_a_search_looks_at_more_worlds_where_plans_differ_by_less() -> None:
+    for agent_class in (Search, Fast):
+        effort = {
+            env_id: agent_class(PRESETS[env_id]).effort
+            for env_id in (
+                "Klondike-Draw1-v0",
+                "Klondike-Draw3-v0",
+                "Klondike-Draw1-Pass1-v0",
+                "Klondike-Vegas-v0",
+            )
+        }
+        assert effort.pop("Klondike-Draw1-v0").worlds > max(e.worlds for e in effort.values())
+        assert len(set(effort.values())) == 1
+        own = DEFAULT._replace(worlds=3)
+        assert agent_class(PRESETS["Klondike-Draw1-v0"], own).effort == own
 
 
 @pytest.mark.parametrize("env_id", ["Klondike-Draw3-v0", "Klondike-Draw1-Pass1-v0"])
