@@ -29,6 +29,7 @@ DEFAULT = Effort(
     more=1_000,
     roll_quota=3,
     roll_more=30,
+    exact_down=1,
     exact_states=2_000,
     verdict_states=0,
     verdict_share=0.0,

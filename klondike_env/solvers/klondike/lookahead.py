@@ -84,7 +84,8 @@ class Effort(NamedTuple):
         more: positions looked at after the first plan is found.
         roll_quota: the same within a world.
         roll_more: the same within a world.
-        exact_states: of the search of a world with at most one card face down.
+        exact_down: with no more cards face down than so, the solver says how a world ends.
+        exact_states: that it looks at; if they do not decide, play goes on.
         verdict_states: of the solver's look at the position after the plan; 0: none.
         verdict_share: of the value of a world that the solver wins.
         prior: worth of a point of the prior's score.
@@ -96,6 +97,7 @@ class Effort(NamedTuple):
     more: int
     roll_quota: int
     roll_more: int
+    exact_down: int
     exact_states: int
     verdict_states: int
     verdict_share: float
@@ -104,10 +106,17 @@ class Effort(NamedTuple):
 
 @entry_point
 def verdict(start, deals, every, exact, max_states):
-    """WON, LOST or else, with all cards known."""
-    states, nodes, table, counts = exact
-    states[0] = start[0]
+    """WON, LOST or else, with all cards known.
+
+    Of the table it takes no more than so many states can fill, since emptying it takes time.
+    """
+    states, nodes, whole_table, counts = exact
+    entries = 64
+    while 3 * entries < 4 * max_states + 4:
+        entries *= 2
+    table = whole_table[: 2 * entries]
     table[:] = ZERO
+    states[0] = start[0]
     counts[:] = 0
     if search.begin(states, nodes, deals, every):
         return search.LOST
@@ -167,12 +176,12 @@ def roll_out(start, deals, every, is_first, weights, rooms, aim, effort, world):
             path[length] = at
             length += 1
             used[0] += 1
-        if start[0].face_down <= ONE and not is_first:
+        if start[0].face_down <= U(effort.exact_down) and not is_first:
             decided = verdict(start, deals, every, small, effort.exact_states)
             if decided == search.WON:
                 worth = 1.0
                 break
-            if not aim.for_money:
+            if not aim.for_money and (decided == search.LOST or start[0].face_down <= ONE):
                 worth = 0.0 if decided == search.LOST else 0.5
                 break
         count = list_choices(
