@@ -21,6 +21,13 @@ from benchmarks.errors import UserError
 
 PUBLISHED = Path(__file__).parent / "published.yaml"
 HEIGHT = 4.6  # of the picture, inches
+NEAR = 8  # a label from its point, points of type
+LABEL_PLACES = [
+    (distance, math.pi / 8 * sixteenths)
+    for distance in (NEAR, 14, 24, 36, 50)
+    for sixteenths in (0, 1, 15, 2, 14, 3, 13, 4, 12, 8, 7, 9, 6, 10, 5, 11)
+]
+"""Where a label may stand from its point, in the order of choice: points of type, angle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,43 +133,69 @@ def write_picture(points: Sequence[Point], path: Path) -> None:
     for panel, env in zip(panels, envs, strict=True):
         shown = sorted((p for p in points if p.env == env), key=lambda p: -p.win_rate)
         bottom = max(0.0, 10 * (shown[-1].win_rate // 10 - 1))
-        per_point = (shown[0].win_rate + 5 - bottom) / (72 * 0.8 * HEIGHT)  # of type, in percent
-        labels: list[tuple[float, float]] = []  # places taken: decade of seconds, percent
-        for point in shown:
-            colour = "0.45" if point.source else "black"
-            panel.errorbar(
-                point.seconds,
-                point.win_rate,
-                yerr=[[point.win_rate - point.low], [point.high - point.win_rate]],
-                fmt="s" if point.source else "o",
-                markerfacecolor="white" if point.source else "black",
-                color=colour,
-                capsize=3,
-            )
-            decade, height = math.log10(point.seconds), point.win_rate
-            line, width = (20 * per_point, 3.5) if point.source else (10 * per_point, 2.0)
-            while any(abs(decade - x) < width and abs(height - y) < line for x, y in labels):
-                height -= per_point
-            labels.append((decade, height))
-            is_right = point.seconds > 30
-            panel.annotate(
-                f"{point.player}\n{point.source}" if point.source else point.player,
-                (point.seconds, point.win_rate),
-                (-8 if is_right else 8, (height - point.win_rate) / per_point),
-                textcoords="offset points",
-                ha="right" if is_right else "left",
-                va="center",
-                fontsize=8,
-                color=colour,
-                fontweight="normal" if point.source else "bold",
-            )
         panel.set_xscale("log")
-        panel.set_xlim(5e-5, 2e4)
+        panel.set_xlim(5e-5, 5e4)
         panel.set_ylim(bottom, shown[0].win_rate + 5)
         panel.set_title(env, loc="left", fontsize=10)
         panel.set_xlabel("seconds a game (median)")
         panel.grid(color="0.9")
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)
+        for point in shown:
+            _draw_point(panel, point)
+        figure.canvas.draw()  # so that the panel has its size
+        _place_labels(panel, shown)
     panels[0].set_ylabel("games won, %")
     figure.savefig(path, dpi=130)
+
+
+def _draw_point(panel: Any, point: Point) -> None:
+    panel.errorbar(
+        point.seconds,
+        point.win_rate,
+        yerr=[[point.win_rate - point.low], [point.high - point.win_rate]],
+        fmt="s" if point.source else "o",
+        markerfacecolor="white" if point.source else "black",
+        color=_colour(point),
+        capsize=3,
+    )
+
+
+def _place_labels(panel: Any, points: Sequence[Point]) -> None:
+    """Write each player's name at the nearest free place, with a line to it where that is far."""
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
+
+    inside = panel.get_window_extent()
+    mark = panel.figure.dpi / 72 * 4  # half its size, pixels
+    taken = []
+    for point in points:
+        x, low = panel.transData.transform((point.seconds, point.low))
+        _, high = panel.transData.transform((point.seconds, point.high))
+        taken.append(Bbox([[x - mark, low - mark], [x + mark, high + mark]]))
+    for point in points:
+        label = panel.annotate(
+            f"{point.player}\n{point.source}" if point.source else point.player,
+            (point.seconds, point.win_rate),
+            (0, 0),
+            textcoords="offset points",
+            fontsize=8,
+            color=_colour(point),
+            fontweight="normal" if point.source else "bold",
+            arrowprops={"arrowstyle": "-", "color": "0.6"},
+        )
+        for distance, angle in LABEL_PLACES:
+            right, up = distance * math.cos(angle), distance * math.sin(angle)
+            label.xyann = (right, up)
+            label.set_ha("center" if abs(right) < 2 else "left" if right > 0 else "right")
+            label.set_va("center" if abs(up) < 2 else "bottom" if up > 0 else "top")
+            label.arrow_patch.set_visible(distance > NEAR)
+            label.update_positions(panel.figure.canvas.get_renderer())
+            box = Text.get_window_extent(label)
+            if inside.x0 < box.x0 and box.x1 < inside.x1 and not any(map(box.overlaps, taken)):
+                break
+        taken.append(box)
+
+
+def _colour(point: Point) -> str:
+    return "0.45" if point.source else "black"

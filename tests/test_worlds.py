@@ -13,11 +13,12 @@ from scipy.stats import chisquare
 
 import klondike_env
 from agents import make_agent
-from agents.search import DEFAULT, Fast, Search
+from agents.search import DEFAULT, VOTES, Fast, Search
 from klondike_env import KlondikeRules, determinize
 from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.rules import PRESETS
 from klondike_env.solvers.klondike.worlds import draw_worlds, room_for_worlds
+from tests.endgames import endgame
 from tests.lockstep import random_rules
 from tests.test_laws import make, play_on, shuffle_unseen
 
@@ -167,6 +168,35 @@ def test_positions_met_again_change_no_choice(env_id: str) -> None:
         used_up = agent._player._chooser._rooms[-1][2][0]
         assert (used_up > 0) == remembers
     assert played[0] == played[1]
+
+
+def test_the_solver_finishes_worlds_with_few_cards_face_down() -> None:
+    """Then a world is worth what the solver says of it, and play within worlds does not matter."""
+    rules = PRESETS["Klondike-Draw3-v0"]
+    votes = VOTES._replace(worlds=6, plans=6, verdict_states=3_000, prior=0.0)
+    efforts = [
+        votes,
+        votes._replace(verdict_states=0, verdict_share=0.0, exact_down=9, exact_states=3_000),
+        votes._replace(verdict_states=0, verdict_share=0.0, exact_down=0),
+    ]
+    agents = [Search(rules, effort) for effort in efforts]
+    env = make(rules, agents[0].actions)
+    differ = 0
+    for seed in range(1_000):
+        position = endgame(seed, rules)
+        if not 3 <= "".join(position["tableau"]).count("(") <= 9:
+            continue
+        observation, info = env.reset(options={"position": position})
+        batch = {key: value[None] for key, value in observation.items()}
+        voted, finished, played = (first_action(agent, batch, info) for agent in agents)
+        assert voted == finished
+        differ += voted != played
+    assert differ
+
+
+def first_action(agent: Search, batch: Any, info: dict[str, Any]) -> int:
+    agent.reset(1, 0)
+    return int(agent.act(batch, info["action_mask"][None])[0])
 
 
 def _two_unseen_in_stock() -> dict[str, Any]:
