@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 import klondike_env
 from agents import make_agent
-from agents.search import DEFAULT, VOTES, Fast, Search
+from agents.search import LIMITED, VOTES, Fast, Search
 from klondike_env import KlondikeRules, determinize
 from klondike_env.games.klondike.layout import encode_rules
 from klondike_env.games.klondike.rules import PRESETS
@@ -132,20 +132,16 @@ def test_in_a_group_of_worlds_every_card_lies_once_in_every_place() -> None:
     assert not np.array_equal(cards[0], cards[1])
 
 
-def test_a_search_looks_at_more_worlds_where_plans_differ_by_less() -> None:
+def test_how_much_a_search_looks_at_depends_on_the_rules() -> None:
     for agent_class in (Search, Fast):
-        effort = {
-            env_id: agent_class(PRESETS[env_id]).effort
-            for env_id in (
-                "Klondike-Draw1-v0",
-                "Klondike-Draw3-v0",
-                "Klondike-Draw1-Pass1-v0",
-                "Klondike-Vegas-v0",
-            )
-        }
-        assert effort.pop("Klondike-Draw1-v0").worlds > max(e.worlds for e in effort.values())
-        assert len(set(effort.values())) == 1
-        own = DEFAULT._replace(worlds=3)
+        free_1, free_3, limited_1, limited_3, vegas = (
+            agent_class(PRESETS[f"Klondike-{name}-v0"]).effort
+            for name in ("Draw1", "Draw3", "Draw1-Pass1", "Draw3-Pass3", "Vegas")
+        )
+        assert free_1.worlds > free_3.worlds >= limited_1.worlds
+        assert free_1.exact_down > free_3.exact_down > limited_1.exact_down == 1
+        assert limited_1 == limited_3 == vegas
+        own = LIMITED._replace(worlds=3)
         assert agent_class(PRESETS["Klondike-Draw1-v0"], own).effort == own
 
 
@@ -154,7 +150,7 @@ def test_positions_met_again_change_no_choice(env_id: str) -> None:
     """A position of a world is worth what it was when some other way led to it."""
     played = []
     for remembers in (True, False):
-        agent = Search(PRESETS[env_id], DEFAULT._replace(worlds=8, plans=4, more=100))
+        agent = Search(PRESETS[env_id], LIMITED._replace(worlds=8, plans=4, more=100))
         if not remembers:
             known, path, used = agent._player._chooser._rooms[-1]
             agent._player._chooser._rooms = (
