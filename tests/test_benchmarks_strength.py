@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from benchmarks.__main__ import main
-from benchmarks.strength import read_published
+from benchmarks.strength import Point, _place_labels, read_published
 
 
 def written(folder: Path, **changes: Any) -> Path:
@@ -58,3 +62,27 @@ def test_other_files_are_refused_in_one_line(
     error = capsys.readouterr().err
     assert error.startswith(f"error: results: {file} is no file of compare --json")
     assert error.count("\n") == 1
+
+
+def test_no_label_lies_on_another() -> None:
+    points = [
+        Point(
+            env="Klondike-Draw3-v0",
+            player=f"player {k}",
+            win_rate=50 + k % 3,
+            low=49,
+            high=53,
+            games=100,
+            seconds=0.01 * 1.3**k,
+        )
+        for k in range(6)
+    ]
+    figure = Figure(figsize=(5, 4))
+    FigureCanvasAgg(figure)
+    panel = figure.subplots()
+    panel.set(xscale="log", xlim=(5e-5, 5e4), ylim=(20, 60))
+    _place_labels(panel, points)
+    boxes = [Text.get_window_extent(label) for label in panel.texts]
+    assert len(boxes) == 6
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other)

@@ -84,8 +84,8 @@ class Effort(NamedTuple):
         more: positions looked at after the first plan is found.
         roll_quota: the same within a world.
         roll_more: the same within a world.
-        exact_down: with no more cards face down than so, the solver says how a world ends.
-        exact_states: that it looks at; if they do not decide, play goes on.
+        exact_down: with so many cards face down or fewer, the solver says how a world ends.
+        exact_states: states that it looks at; if they do not decide it, play goes on.
         verdict_states: of the solver's look at the position after the plan; 0: none.
         verdict_share: of the value of a world that the solver wins.
         prior: worth of a point of the prior's score.
