@@ -6,11 +6,11 @@ drops those that do worst. `search-fast` is the same with fewer worlds.
 
 The settings come from the outcomes of every plan in many worlds, at decisions of training deals,
 and from games on the suite `validation`. In draw 1 plans differ by less, so it takes more worlds to
-tell them apart. With `exact_down` cards face down the solver finishes a world, which takes a fifth
-to a half less time than playing on and wins no less (1,000 deals of draw 1, 1,500 of draw 3). It
-knows all cards, so much earlier, or with cards of the stock unseen, it would promise too much. A
-point of the prior's score is worth little: several times more, and the search hardly leaves the
-prior; only `search-fast` in draw 1, with its few worlds, trusts it more.
+tell them apart. With `exact_down` cards face down the solver finishes a world, which takes less
+time than playing on and wins no less (1,000 deals of draw 1, 1,500 of draw 3). It knows all cards,
+so much earlier, or with cards of the stock unseen, it would promise too much. A point of the
+prior's score is worth little: several times more, and the search hardly leaves the prior; only
+`search-fast` in draw 1, with its few worlds, trusts it more.
 
 What showed no gain: dropping plans by paired differences instead of by halves; mixing in what the
 solver says of a world at once (`verdict_share` a quarter or a half, 1,000 deals of draw 1); four
